@@ -1,0 +1,204 @@
+//! The routes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::extract::{Path as UrlPath, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use locum_tables::Slot;
+use tokio::task::JoinHandle;
+
+use super::{AdoptRequest, ApiError, Done, RoleRequest, SocketError, SyncRequest, socket};
+use crate::host::Host;
+use crate::replica::{AdoptError, CommandError, Replica, SyncReport};
+use crate::status::{ErrorKind, Status};
+use crate::telemetry::chain;
+
+/// Serves the API until it is dropped.
+pub struct AdminServer {
+    task: JoinHandle<()>,
+    state_directory: PathBuf,
+}
+
+impl AdminServer {
+    /// Listens on `locum.sock` in `state_directory`.
+    ///
+    /// # Errors
+    /// [`SocketError`]: another host listens there, or the system says no.
+    pub fn start(host: Arc<Host>, state_directory: &Path) -> Result<Self, SocketError> {
+        let failed = |source| SocketError::Io {
+            path: state_directory.to_owned(),
+            source,
+        };
+        let listener = socket::listen(state_directory)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = tokio::net::UnixListener::from_std(listener).map_err(failed)?;
+        let task = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, router(host)).await {
+                tracing::error!(%error, "the admin API ended");
+            }
+        });
+        Ok(Self {
+            task,
+            state_directory: state_directory.to_owned(),
+        })
+    }
+}
+
+impl Drop for AdminServer {
+    fn drop(&mut self) {
+        self.task.abort();
+        socket::remove(&self.state_directory);
+    }
+}
+
+fn router(host: Arc<Host>) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/api/v1/status", get(status))
+        .route("/api/v1/sync", post(sync))
+        .route("/api/v1/replicas/{name}/role", post(role))
+        .route("/api/v1/replicas/{name}/routines/{slot}/pause", post(pause))
+        .route(
+            "/api/v1/replicas/{name}/routines/{slot}/resume",
+            post(resume),
+        )
+        .route("/api/v1/replicas/{name}/adopt", post(adopt))
+        .with_state(host)
+}
+
+type Answer<T> = Result<Json<T>, ApiError>;
+
+async fn status(State(host): State<Arc<Host>>) -> Json<Status> {
+    Json(host.status())
+}
+
+async fn sync(
+    State(host): State<Arc<Host>>,
+    Json(request): Json<SyncRequest>,
+) -> Answer<Vec<SyncReport>> {
+    let replicas = match &request.replica {
+        Some(name) => vec![found(&host, name)?],
+        None => host.replicas(),
+    };
+    // All at once: a replica whose master is slow does not hold up the others.
+    let running: Vec<_> = replicas
+        .into_iter()
+        .map(|replica| {
+            tokio::spawn(async move {
+                if request.dry_run {
+                    replica.dry_run().await
+                } else {
+                    replica.sync().await
+                }
+            })
+        })
+        .collect();
+    let mut reports = Vec::new();
+    for pass in running {
+        reports.extend(pass.await.map_err(|error| ApiError {
+            error: error.to_string(),
+            kind: ErrorKind::Internal,
+        })?);
+    }
+    Ok(Json(reports))
+}
+
+async fn role(
+    State(host): State<Arc<Host>>,
+    UrlPath(name): UrlPath<String>,
+    Json(request): Json<RoleRequest>,
+) -> Answer<Done> {
+    found(&host, &name)?.set_role(request.role).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn pause(
+    State(host): State<Arc<Host>>,
+    UrlPath((name, slot)): UrlPath<(String, String)>,
+) -> Answer<Done> {
+    found(&host, &name)?.pause(slot_of(&slot)?).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn resume(
+    State(host): State<Arc<Host>>,
+    UrlPath((name, slot)): UrlPath<(String, String)>,
+) -> Answer<Done> {
+    found(&host, &name)?.resume(slot_of(&slot)?).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn adopt(
+    State(host): State<Arc<Host>>,
+    UrlPath(name): UrlPath<String>,
+    Json(request): Json<AdoptRequest>,
+) -> Answer<Done> {
+    Ok(done(found(&host, &name)?.adopt(request.overwrite).await?))
+}
+
+fn done(notes: Vec<String>) -> Json<Done> {
+    Json(Done { notes })
+}
+
+fn found(host: &Host, name: &str) -> Result<Replica, ApiError> {
+    host.replica(name).ok_or_else(|| {
+        let known: Vec<_> = host
+            .replicas()
+            .iter()
+            .map(|replica| replica.name().to_owned())
+            .collect();
+        let error = format!(
+            "there is no replica `{name}`; there is: {}",
+            known.join(", ")
+        );
+        ApiError {
+            error,
+            kind: ErrorKind::Config,
+        }
+    })
+}
+
+fn slot_of(name: &str) -> Result<Slot, ApiError> {
+    Slot::from_name(name).ok_or_else(|| {
+        let known = Slot::ALL.map(Slot::name).join(", ");
+        ApiError {
+            error: format!("there is no routine `{name}`; there is: {known}"),
+            kind: ErrorKind::Config,
+        }
+    })
+}
+
+impl From<CommandError> for ApiError {
+    fn from(error: CommandError) -> Self {
+        Self {
+            error: chain(&error),
+            kind: ErrorKind::Disk,
+        }
+    }
+}
+
+impl From<AdoptError> for ApiError {
+    fn from(error: AdoptError) -> Self {
+        Self {
+            kind: error.kind(),
+            error: chain(&error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let code = match self.kind {
+            ErrorKind::Config => StatusCode::NOT_FOUND,
+            ErrorKind::InUse => StatusCode::CONFLICT,
+            ErrorKind::BadData => StatusCode::UNPROCESSABLE_ENTITY,
+            ErrorKind::Unreachable | ErrorKind::Refused => StatusCode::BAD_GATEWAY,
+            ErrorKind::Disk | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        (code, Json(self)).into_response()
+    }
+}

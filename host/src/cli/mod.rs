@@ -1,0 +1,165 @@
+//! What an operator types. Data goes to standard output, talk to standard error; exit codes are those of [`exit`].
+
+mod control;
+#[cfg(feature = "demo")]
+mod demo;
+mod directory;
+mod error;
+mod output;
+mod run;
+mod status;
+mod sync;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use locum::Config;
+use locum::telemetry::LogFormat;
+
+use error::{CliError, exit};
+
+/// Keeps a stand-in of an Apache RocketMQ master's metadata, ready to boot a broker from.
+#[derive(Parser)]
+#[command(name = "locum", version, propagate_version = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 ok, 2 differs, 64 usage, 65 bad data, 69 master unreachable, 70 internal, 74 disk, \
+75 locked or try again, 77 refused by the master, 78 config";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the host until it is told to stop
+    Run(run::RunArgs),
+    /// Read the configuration and every policy that it names, and say what is wrong
+    Check(ConfigArg),
+    /// Run one pass of all routines now, in the running host or, without one, in this process
+    Sync(sync::SyncArgs),
+    /// Tell what every replica and routine is in
+    Status(status::StatusArgs),
+    /// Make a replica a slave, which copies its master, or a master, which does nothing
+    Role(control::RoleArgs),
+    /// Stop a routine's schedule, also over a restart
+    Pause(control::RoutineArgs),
+    /// Let a paused routine go on
+    Resume(control::RoutineArgs),
+    /// Go on with a directory that a broker has taken over
+    Adopt(control::AdoptArgs),
+    /// Tell what a broker would load from a config directory, file by file
+    Verify(directory::VerifyArgs),
+    /// Copy a stand-in into a broker's store, checked before and after
+    Recover(directory::RecoverArgs),
+    /// Watch it work: a stub master, four policies, one of them swapped under your eyes
+    #[cfg(feature = "demo")]
+    Demo(demo::DemoArgs),
+}
+
+/// The configuration file.
+#[derive(Args)]
+struct ConfigArg {
+    /// The configuration file
+    #[arg(
+        long,
+        short,
+        env = "LOCUM_CONFIG",
+        default_value = "locum.toml",
+        value_name = "FILE"
+    )]
+    config: PathBuf,
+}
+
+impl ConfigArg {
+    fn read(&self) -> Result<Config, CliError> {
+        Ok(Config::read(&self.config)?)
+    }
+}
+
+/// How data is printed.
+#[derive(Args)]
+struct OutputArg {
+    /// How to print: for people or for scripts
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+/// How the log looks.
+#[derive(Args)]
+struct LogArgs {
+    /// How log lines look
+    #[arg(long, env = "LOCUM_LOG_FORMAT", value_enum, default_value_t = LogLines::Text)]
+    log_format: LogLines,
+    /// What is logged, such as `info` or `warn,locum::master=debug`
+    #[arg(long, env = "LOCUM_LOG", default_value = "info", value_name = "FILTER")]
+    log: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogLines {
+    Text,
+    Json,
+}
+
+impl LogArgs {
+    fn start(&self) {
+        let format = match self.log_format {
+            LogLines::Text => LogFormat::Text,
+            LogLines::Json => LogFormat::Json,
+        };
+        locum::telemetry::log_to_stderr(format, &self.log);
+    }
+}
+
+/// Parses, runs, and turns what comes of it into an exit code.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing can be done about a closed terminal.
+            let _ = error.print();
+            return if error.use_stderr() {
+                exit::USAGE.into()
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    let code = dispatch(cli.command).unwrap_or_else(|error| {
+        output::say(&format!("locum: {error}"));
+        error.code()
+    });
+    code.into()
+}
+
+fn dispatch(command: Command) -> Result<exit::Code, CliError> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => run::check(&args),
+        Command::Sync(args) => sync::sync(&args),
+        Command::Status(args) => status::status(&args),
+        Command::Role(args) => control::role(&args),
+        Command::Pause(args) => control::set_paused(&args, true),
+        Command::Resume(args) => control::set_paused(&args, false),
+        Command::Adopt(args) => control::adopt(&args),
+        Command::Verify(args) => directory::verify(&args),
+        Command::Recover(args) => directory::recover(&args),
+        #[cfg(feature = "demo")]
+        Command::Demo(args) => demo::demo(&args),
+    }
+}
+
+/// A runtime of one thread is enough for a command that asks and waits.
+fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(future)
+}

@@ -1,0 +1,156 @@
+//! `locum sync`.
+
+use clap::Args;
+use locum::admin::{ApiClient, SyncRequest};
+use locum::status::{RoutineState, TickResult};
+use locum::{Config, Host, SyncReport, TableChange};
+
+use super::error::{CliError, code_of, exit};
+use super::output::{self, Columns};
+use super::{ConfigArg, LogArgs, Output, OutputArg, block_on};
+
+#[derive(Args)]
+pub(super) struct SyncArgs {
+    /// Only this replica
+    replica: Option<String>,
+    /// Print what would change, write nothing, and exit 2 if anything would
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    config: ConfigArg,
+    #[command(flatten)]
+    output: OutputArg,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+pub(super) fn sync(args: &SyncArgs) -> Result<exit::Code, CliError> {
+    let config = args.config.read()?;
+    args.log.start();
+    let reports = block_on(pass(args, config))?;
+    match args.output.output {
+        Output::Json => output::print_json(&reports)?,
+        Output::Text => output::print(&text(&reports, args.dry_run))?,
+    }
+    Ok(code(&reports, args.dry_run))
+}
+
+async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, CliError> {
+    let running = ApiClient::new(&config.state_directory);
+    if running.is_running() {
+        let request = SyncRequest {
+            replica: args.replica.clone(),
+            dry_run: args.dry_run,
+        };
+        return Ok(running.sync(&request).await?);
+    }
+    if let Some(name) = &args.replica {
+        let known: Vec<_> = config.replicas.keys().cloned().collect();
+        config.replicas.retain(|other, _| other == name);
+        if config.replicas.is_empty() {
+            let text = format!(
+                "there is no replica `{name}`; there is: {}",
+                known.join(", ")
+            );
+            return Err(CliError::new(exit::CONFIG, text));
+        }
+    }
+    let host = Host::from_config(config).without_schedule().start().await?;
+    let mut reports = Vec::new();
+    for replica in host.replicas() {
+        reports.extend(if args.dry_run {
+            replica.dry_run().await
+        } else {
+            replica.sync().await
+        });
+    }
+    host.shutdown().await;
+    Ok(reports)
+}
+
+/// The first failing routine's, else whether anything differs.
+fn code(reports: &[SyncReport], dry_run: bool) -> exit::Code {
+    let failed = reports
+        .iter()
+        .map(report_code)
+        .find(|code| *code != exit::OK);
+    let differs = dry_run && reports.iter().any(|report| !report.changes.is_empty());
+    failed.unwrap_or(if differs { exit::DIFFERS } else { exit::OK })
+}
+
+fn report_code(report: &SyncReport) -> exit::Code {
+    match (report.not_run, &report.tick) {
+        // As the operator wants it.
+        (Some(RoutineState::Stopped | RoutineState::Paused), _) => exit::OK,
+        (Some(RoutineState::DirectoryInUse), _) => exit::TRY_AGAIN,
+        (Some(RoutineState::NoMaster), _) => exit::UNREACHABLE,
+        (Some(_), _) => exit::CONFIG,
+        (None, Some(tick)) => match tick.result {
+            TickResult::Failed => tick.error_kind.map_or(exit::INTERNAL, code_of),
+            TickResult::Held => exit::TRY_AGAIN,
+            TickResult::Updated | TickResult::Unchanged => exit::OK,
+        },
+        (None, None) => exit::INTERNAL,
+    }
+}
+
+fn text(reports: &[SyncReport], dry_run: bool) -> String {
+    let mut columns = Columns::new(&["REPLICA", "ROUTINE", "RESULT", "CHANGES"]);
+    for report in reports {
+        columns.row([
+            report.replica.clone(),
+            report.routine.clone(),
+            result(report),
+            changes(report, dry_run),
+        ]);
+    }
+    let details = if dry_run {
+        reports
+            .iter()
+            .flat_map(|report| &report.changes)
+            .map(detail)
+            .collect()
+    } else {
+        String::new()
+    };
+    format!("{columns}{details}")
+}
+
+fn result(report: &SyncReport) -> String {
+    match (&report.tick, report.not_run) {
+        (Some(tick), _) => tick.result.to_string(),
+        (None, Some(state)) => format!("not run: {state}"),
+        (None, None) => "unknown".to_owned(),
+    }
+}
+
+fn changes(report: &SyncReport, dry_run: bool) -> String {
+    if let Some(error) = report.tick.as_ref().and_then(|tick| tick.error.clone()) {
+        return error;
+    }
+    let would = if dry_run { "would be " } else { "" };
+    let told = report.changes.iter().map(|change| {
+        let first = if change.first { " (first)" } else { "" };
+        format!(
+            "{}: {} {would}added, {} {would}changed, {} {would}removed{first}",
+            change.table,
+            change.added.len(),
+            change.changed.len(),
+            change.removed.len()
+        )
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// One line for each entry, as `diff` marks them.
+fn detail(change: &TableChange) -> String {
+    let marked = |mark: &str, keys: &[String]| -> String {
+        keys.iter()
+            .map(|key| format!("{mark} {}/{key}\n", change.table))
+            .collect()
+    };
+    marked("+", &change.added)
+        + &marked("~", &change.changed)
+        + &marked("-", &change.removed)
+        + &marked("~", &change.members)
+}

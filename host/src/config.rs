@@ -1,0 +1,509 @@
+//! The configuration: one TOML file, read whole or refused whole.
+//!
+//! Parse, then resolve: [`Config::from_toml`] turns text into plain values with every default filled in and every path made
+//! absolute against the file's folder. Nothing here opens a socket or a plugin. Unknown keys are errors that name the key,
+//! its line and the nearest known key.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use locum_tables::Slot;
+use serde::{Deserialize, Serialize};
+
+mod units;
+
+use units::{Mode, Size, Span};
+
+/// Everything an operator may set.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where the host keeps its socket and its own records (`[host] state-directory`).
+    pub state_directory: PathBuf,
+    /// The plugin folder and how its changes are noticed.
+    pub plugins: PluginsConfig,
+    /// The replicas by name.
+    pub replicas: BTreeMap<String, ReplicaConfig>,
+}
+
+/// `[plugins]`.
+#[derive(Debug, Clone)]
+pub struct PluginsConfig {
+    /// The folder that holds the policies' components, such as `topic.wasm`.
+    pub directory: PathBuf,
+    /// How long nothing may change in the folder before it is read.
+    pub quiet_period: Duration,
+    /// How long a folder that never falls quiet may put the reading off.
+    pub max_wait: Duration,
+    /// How often the files are looked at although nothing was reported: some file systems report nothing.
+    pub check_period: Duration,
+}
+
+impl PluginsConfig {
+    /// A plugin folder with the default times.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            quiet_period: Duration::from_millis(200),
+            max_wait: Duration::from_secs(2),
+            check_period: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a replica does: a slave copies its master, a master does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Copies its master by schedule.
+    Slave,
+    /// Does nothing.
+    Master,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slave => "slave",
+            Self::Master => "master",
+        })
+    }
+}
+
+/// `[replica.NAME]`.
+#[derive(Debug, Clone)]
+pub struct ReplicaConfig {
+    /// A broker's `config` directory, which this replica fills.
+    pub directory: PathBuf,
+    /// The master's `host:port`; none means that it is given later (`Replica::set_master`).
+    pub master: Option<String>,
+    /// The address of the broker that this replica stands in for: a master of this address is not copied.
+    pub own_address: Option<String>,
+    /// The role at the start, unless a command has set another.
+    pub role: Role,
+    /// From taking the role of a slave to the first tick.
+    pub first_delay: Duration,
+    /// From one tick of a routine to the next.
+    pub period: Period,
+    /// How long the master may take to answer one request.
+    pub request_timeout: Duration,
+    /// The largest frame that is accepted from the master, in bytes.
+    pub frame_limit: usize,
+    /// Permission bits of a file that replaces none.
+    pub file_mode: u32,
+    /// User id of a file that replaces none.
+    pub file_owner: Option<u32>,
+    /// Group id of a file that replaces none.
+    pub file_group: Option<u32>,
+    /// What is set for single routines.
+    pub routines: BTreeMap<Slot, RoutineConfig>,
+}
+
+impl ReplicaConfig {
+    /// A slave's replica in `directory`, with every default and no master yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            master: None,
+            own_address: None,
+            role: Role::Slave,
+            first_delay: Duration::from_secs(3),
+            period: Period::DEFAULT,
+            request_timeout: Duration::from_secs(30),
+            frame_limit: 256 << 20,
+            file_mode: 0o644,
+            file_owner: None,
+            file_group: None,
+            routines: BTreeMap::new(),
+        }
+    }
+
+    /// The plugin file of `slot`, relative to the plugin directory.
+    pub fn plugin(&self, slot: Slot) -> PathBuf {
+        self.routine(slot)
+            .and_then(|routine| routine.plugin.clone())
+            .unwrap_or_else(|| PathBuf::from(format!("{slot}.wasm")))
+    }
+
+    /// The period of `slot`.
+    pub fn period(&self, slot: Slot) -> Period {
+        self.routine(slot)
+            .and_then(|routine| routine.period)
+            .unwrap_or(self.period)
+    }
+
+    /// The settings that the operator gave to `slot`.
+    pub fn settings(&self, slot: Slot) -> BTreeMap<String, String> {
+        self.routine(slot)
+            .map(|routine| routine.settings.clone())
+            .unwrap_or_default()
+    }
+
+    fn routine(&self, slot: Slot) -> Option<&RoutineConfig> {
+        self.routines.get(&slot)
+    }
+}
+
+/// How often a routine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// From one tick to the next.
+    pub every: Duration,
+    /// Whether the operator named it. Only a period that nobody named stretches for a slow master.
+    pub named: bool,
+}
+
+impl Period {
+    /// The reference's ten seconds (`SlaveSynchronize`, scheduled by `BrokerController`), named by nobody.
+    pub const DEFAULT: Self = Self {
+        every: Duration::from_secs(10),
+        named: false,
+    };
+
+    /// A period that the operator asked for.
+    pub fn named(every: Duration) -> Self {
+        Self { every, named: true }
+    }
+}
+
+/// `[replica.NAME.routine.SLOT]`.
+#[derive(Debug, Clone, Default)]
+pub struct RoutineConfig {
+    /// The component, relative to the plugin directory; `SLOT.wasm` where none is named.
+    pub plugin: Option<PathBuf>,
+    /// Its own period.
+    pub period: Option<Period>,
+    /// What the policy is told; numbers and booleans as their text.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Why a configuration was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is not what a configuration is.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// What is wrong, and what to write instead where that is known.
+        message: String,
+    },
+    /// The values do not go together.
+    #[error("{}: {message}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        message: String,
+    },
+}
+
+impl Config {
+    /// Reads and resolves the file at `path`.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with path, line and column where there are any.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_toml(&text, path)
+    }
+
+    /// Resolves `text`, which came from `path`; relative paths in it are relative to the folder of `path`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Parse`] or [`ConfigError::Invalid`].
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let file: ConfigFile =
+            toml::from_str(text).map_err(|error| parse_error(&error, text, path))?;
+        let base =
+            std::path::absolute(path.parent().unwrap_or(Path::new(""))).map_err(|source| {
+                ConfigError::Read {
+                    path: path.to_owned(),
+                    source,
+                }
+            })?;
+        file.resolve(&base).map_err(|message| ConfigError::Invalid {
+            path: path.to_owned(),
+            message,
+        })
+    }
+}
+
+fn parse_error(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
+    let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    ConfigError::Parse {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        message: with_nearest(error.message()),
+    }
+}
+
+/// serde names an unknown key and all known ones; the nearest of them is what the operator meant.
+fn with_nearest(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    match (message.starts_with("unknown field"), names.next()) {
+        (true, Some(unknown)) => {
+            let nearest = names
+                .map(|known| (strsim::damerau_levenshtein(unknown, known), known))
+                .min()
+                .filter(|(distance, known)| *distance <= 3 && distance < &known.len())
+                .map(|(_, known)| format!("; did you mean `{known}`?"));
+            format!(
+                "unknown key `{unknown}`{}",
+                nearest.unwrap_or_else(|| after_comma(message))
+            )
+        }
+        _ => message.trim_end().to_owned(),
+    }
+}
+
+fn after_comma(message: &str) -> String {
+    message
+        .split_once(", ")
+        .map_or_else(String::new, |(_, known)| format!(": {known}"))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ConfigFile {
+    #[serde(default)]
+    host: HostTable,
+    #[serde(default)]
+    plugins: PluginsTable,
+    #[serde(default)]
+    replica: BTreeMap<String, ReplicaTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct HostTable {
+    state_directory: PathBuf,
+}
+
+impl Default for HostTable {
+    fn default() -> Self {
+        Self {
+            state_directory: PathBuf::from("state"),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct PluginsTable {
+    directory: Option<PathBuf>,
+    quiet_period: Option<Span>,
+    max_wait: Option<Span>,
+    check_period: Option<Span>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ReplicaTable {
+    directory: PathBuf,
+    master: String,
+    own_address: Option<String>,
+    role: Option<Role>,
+    first_delay: Option<Span>,
+    period: Option<Span>,
+    request_timeout: Option<Span>,
+    frame_limit: Option<Size>,
+    file_mode: Option<Mode>,
+    file_owner: Option<u32>,
+    file_group: Option<u32>,
+    #[serde(default)]
+    routine: RoutineTables,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RoutineTables {
+    topic: Option<RoutineTable>,
+    offset: Option<RoutineTable>,
+    delay: Option<RoutineTable>,
+    subgroup: Option<RoutineTable>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RoutineTable {
+    plugin: Option<PathBuf>,
+    period: Option<Span>,
+    settings: BTreeMap<String, toml::Value>,
+}
+
+impl ConfigFile {
+    fn resolve(self, base: &Path) -> Result<Config, String> {
+        let replicas = self
+            .replica
+            .into_iter()
+            .map(|(name, table)| Ok((checked_name(name)?, table.resolve(base)?)))
+            .collect::<Result<BTreeMap<_, _>, String>>()?;
+        refuse_shared_directories(&replicas)?;
+        Ok(Config {
+            state_directory: base.join(self.host.state_directory),
+            plugins: self.plugins.resolve(base),
+            replicas,
+        })
+    }
+}
+
+impl PluginsTable {
+    fn resolve(self, base: &Path) -> PluginsConfig {
+        let defaults =
+            PluginsConfig::new(base.join(self.directory.unwrap_or_else(|| "plugins".into())));
+        PluginsConfig {
+            quiet_period: self
+                .quiet_period
+                .map_or(defaults.quiet_period, Duration::from),
+            max_wait: self.max_wait.map_or(defaults.max_wait, Duration::from),
+            check_period: self
+                .check_period
+                .map_or(defaults.check_period, Duration::from),
+            ..defaults
+        }
+    }
+}
+
+impl ReplicaTable {
+    fn resolve(self, base: &Path) -> Result<ReplicaConfig, String> {
+        let defaults = ReplicaConfig::new(base.join(self.directory));
+        let period = self
+            .period
+            .map_or(defaults.period, |period| Period::named(period.into()));
+        Ok(ReplicaConfig {
+            master: Some(checked_address("master", self.master)?),
+            own_address: self
+                .own_address
+                .map(|own| checked_address("own-address", own))
+                .transpose()?,
+            role: self.role.unwrap_or(defaults.role),
+            first_delay: self
+                .first_delay
+                .map_or(defaults.first_delay, Duration::from),
+            period: checked_period(period)?,
+            request_timeout: self
+                .request_timeout
+                .map_or(defaults.request_timeout, Duration::from),
+            frame_limit: self.frame_limit.map_or(defaults.frame_limit, usize::from),
+            file_mode: self.file_mode.map_or(defaults.file_mode, u32::from),
+            file_owner: self.file_owner,
+            file_group: self.file_group,
+            routines: self.routine.resolve()?,
+            ..defaults
+        })
+    }
+}
+
+impl RoutineTables {
+    fn resolve(self) -> Result<BTreeMap<Slot, RoutineConfig>, String> {
+        [
+            (Slot::Topic, self.topic),
+            (Slot::Offset, self.offset),
+            (Slot::Delay, self.delay),
+            (Slot::Subgroup, self.subgroup),
+        ]
+        .into_iter()
+        .filter_map(|(slot, table)| Some((slot, table?)))
+        .map(|(slot, table)| Ok((slot, table.resolve()?)))
+        .collect()
+    }
+}
+
+impl RoutineTable {
+    fn resolve(self) -> Result<RoutineConfig, String> {
+        Ok(RoutineConfig {
+            plugin: self.plugin,
+            period: self
+                .period
+                .map(|period| checked_period(Period::named(period.into())))
+                .transpose()?,
+            settings: self
+                .settings
+                .into_iter()
+                .map(|(name, value)| Ok((name.clone(), setting_text(&name, value)?)))
+                .collect::<Result<_, String>>()?,
+        })
+    }
+}
+
+fn setting_text(name: &str, value: toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        toml::Value::Boolean(truth) => Ok(truth.to_string()),
+        other => Err(format!(
+            "setting `{name}` is of type {}; write a string, a number or a boolean",
+            other.type_str()
+        )),
+    }
+}
+
+/// The name stands in paths and in URLs.
+fn checked_name(name: String) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(fits) {
+        return Err(format!(
+            "replica name `{name}`: use letters, digits, `.`, `_` and `-`, and do not begin with `.`"
+        ));
+    }
+    Ok(name)
+}
+
+fn checked_address(key: &str, address: String) -> Result<String, String> {
+    let port = address
+        .rsplit_once(':')
+        .filter(|(host, _)| !host.is_empty())
+        .and_then(|(_, port)| port.parse().ok());
+    match port {
+        Some(1..=u16::MAX) => Ok(address),
+        _ => Err(format!(
+            "`{key} = \"{address}\"`: write \"host:port\", with a port from 1 to 65535"
+        )),
+    }
+}
+
+fn checked_period(period: Period) -> Result<Period, String> {
+    if period.every < Duration::from_millis(10) {
+        return Err(format!(
+            "a period of {:?} is too short: at least 10 ms",
+            period.every
+        ));
+    }
+    Ok(period)
+}
+
+fn refuse_shared_directories(replicas: &BTreeMap<String, ReplicaConfig>) -> Result<(), String> {
+    let mut owners: BTreeMap<&Path, &str> = BTreeMap::new();
+    for (name, replica) in replicas {
+        if let Some(other) = owners.insert(&replica.directory, name) {
+            return Err(format!(
+                "replicas `{other}` and `{name}` share the directory {}: give each its own",
+                replica.directory.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

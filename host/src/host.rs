@@ -1,0 +1,412 @@
+//! All replicas of one process: start, the plugin folder, stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use locum_tables::Slot;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, broadcast};
+use tokio::task::JoinHandle;
+
+use crate::clock::now;
+use crate::config::{Config, PluginsConfig, ReplicaConfig};
+use crate::events::Event;
+use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
+use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared};
+use crate::status::Status;
+use crate::swap::{Content, Files, Quiet, Seen, Watcher};
+use crate::telemetry::chain;
+
+/// How many events a listener may lag behind before it misses some.
+const EVENT_BACKLOG: usize = 4096;
+
+/// A running host. Dropping it stops everything without waiting; [`Host::shutdown`] waits for commits under way.
+pub struct Host {
+    inner: Arc<Inner>,
+    pool: Option<tokio::runtime::Runtime>,
+    plugins_task: JoinHandle<()>,
+}
+
+struct Inner {
+    state_directory: PathBuf,
+    plugins: Mutex<Plugins>,
+    engine: Engine,
+    replicas: Mutex<BTreeMap<String, Replica>>,
+    shared: Arc<Shared>,
+    changed: Arc<Notify>,
+}
+
+/// What is known of the plugin folder.
+struct Plugins {
+    files: Files,
+    /// The last content of each file: the policy in it, or why there is none.
+    found: BTreeMap<PathBuf, Result<Policy, String>>,
+}
+
+/// Why a host did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The WebAssembly engine could not be had.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The threads for the ticks could not be started.
+    #[error("cannot start the threads that run ticks")]
+    Threads(#[source] std::io::Error),
+    /// A replica's directory or record cannot be used.
+    #[error("replica `{name}`")]
+    Replica {
+        /// Which.
+        name: String,
+        /// Why.
+        source: OpenReplicaError,
+    },
+    /// The host has a replica of that name.
+    #[error("there is a replica `{0}` already")]
+    NameTaken(String),
+}
+
+/// Puts a host together. See `host/examples/embed.rs`.
+pub struct HostBuilder {
+    state_directory: PathBuf,
+    plugins: PluginsConfig,
+    replicas: BTreeMap<String, ReplicaConfig>,
+    masters: Arc<dyn Masters>,
+    scheduled: bool,
+    pool: Option<tokio::runtime::Handle>,
+}
+
+impl HostBuilder {
+    /// Adds a replica.
+    #[must_use]
+    pub fn replica(mut self, name: impl Into<String>, config: ReplicaConfig) -> Self {
+        self.replicas.insert(name.into(), config);
+        self
+    }
+
+    /// Reaches masters in another way than over TCP: for tests.
+    #[must_use]
+    pub fn masters(mut self, masters: Arc<dyn Masters>) -> Self {
+        self.masters = masters;
+        self
+    }
+
+    /// Routines run only when they are asked ([`Replica::sync`]), and the plugin folder is read only once.
+    #[must_use]
+    pub fn without_schedule(mut self) -> Self {
+        self.scheduled = false;
+        self
+    }
+
+    /// Ticks run on that runtime instead of threads of their own: for tests with a paused clock.
+    #[must_use]
+    pub fn ticks_on(mut self, pool: tokio::runtime::Handle) -> Self {
+        self.pool = Some(pool);
+        self
+    }
+
+    /// Starts: loads the policies, opens every replica, and lets the schedules run.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing runs then, and no directory is held.
+    pub async fn start(self) -> Result<Host, StartError> {
+        let engine = Engine::new()?;
+        let own_pool = match self.pool {
+            None => Some(tick_threads().map_err(StartError::Threads)?),
+            Some(_) => None,
+        };
+        let pool = own_pool
+            .as_ref()
+            .map(|pool| pool.handle().clone())
+            .or(self.pool);
+        let shared = Arc::new(Shared {
+            pool: pool.unwrap_or_else(tokio::runtime::Handle::current),
+            io: tokio::runtime::Handle::current(),
+            events: broadcast::Sender::new(EVENT_BACKLOG),
+            masters: self.masters,
+            scheduled: self.scheduled,
+        });
+        let inner = Arc::new(Inner {
+            state_directory: self.state_directory,
+            plugins: Mutex::new(Plugins {
+                files: Files::new(self.plugins.directory.clone(), COMPONENT_BYTES as u64),
+                found: BTreeMap::new(),
+            }),
+            engine,
+            replicas: Mutex::new(BTreeMap::new()),
+            shared,
+            changed: Arc::new(Notify::new()),
+        });
+        let plugins_task = tokio::spawn(watch_plugins(
+            Arc::clone(&inner),
+            self.plugins,
+            self.scheduled,
+        ));
+        let host = Host {
+            inner,
+            pool: own_pool,
+            plugins_task,
+        };
+        let count = self.replicas.len();
+        for (name, config) in self.replicas {
+            host.inner.add(&name, config, count)?;
+        }
+        host.inner.look().await;
+        Ok(host)
+    }
+}
+
+impl Host {
+    /// A host that keeps its own records in `state_directory` and takes policies from a plugin folder.
+    pub fn builder(state_directory: impl Into<PathBuf>, plugins: PluginsConfig) -> HostBuilder {
+        HostBuilder {
+            state_directory: state_directory.into(),
+            plugins,
+            replicas: BTreeMap::new(),
+            masters: Arc::new(Remoting),
+            scheduled: true,
+            pool: None,
+        }
+    }
+
+    /// What a configuration file asks for.
+    pub fn from_config(config: Config) -> HostBuilder {
+        HostBuilder {
+            replicas: config.replicas,
+            ..Self::builder(config.state_directory, config.plugins)
+        }
+    }
+
+    /// Adds a replica to the running host.
+    ///
+    /// # Errors
+    /// [`StartError::NameTaken`] or [`StartError::Replica`]; the others go on.
+    pub async fn add_replica(
+        &self,
+        name: &str,
+        config: ReplicaConfig,
+    ) -> Result<Replica, StartError> {
+        let count = self.inner.replicas().len() + 1;
+        let replica = self.inner.add(name, config, count)?;
+        self.inner.look().await;
+        Ok(replica)
+    }
+
+    /// Stops a replica and gives its directory free; its files stay. Whether there was one.
+    pub async fn remove_replica(&self, name: &str) -> bool {
+        let removed = self.inner.replicas.lock().remove(name);
+        match removed {
+            Some(replica) => {
+                replica.stop().await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The replica of that name.
+    pub fn replica(&self, name: &str) -> Option<Replica> {
+        self.inner.replicas.lock().get(name).cloned()
+    }
+
+    /// All replicas, by name.
+    pub fn replicas(&self) -> Vec<Replica> {
+        self.inner.replicas()
+    }
+
+    /// Everything that happens from now on. A listener that lags too far behind is told so and goes on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.inner.shared.events.subscribe()
+    }
+
+    /// What everything is in now.
+    pub fn status(&self) -> Status {
+        Status {
+            replicas: self.inner.replicas().iter().map(Replica::status).collect(),
+        }
+    }
+
+    /// Stops the schedules, lets commits under way end, and gives every directory free.
+    pub async fn shutdown(&self) {
+        self.plugins_task.abort();
+        let replicas = std::mem::take(&mut *self.inner.replicas.lock());
+        for replica in replicas.values() {
+            replica.stop().await;
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.plugins_task.abort();
+        self.inner
+            .replicas
+            .lock()
+            .values()
+            .for_each(Replica::abandon);
+        if let Some(pool) = self.pool.take() {
+            // A runtime must not be dropped, and so waited for, where things are awaited.
+            pool.shutdown_background();
+        }
+    }
+}
+
+impl Inner {
+    fn replicas(&self) -> Vec<Replica> {
+        self.replicas.lock().values().cloned().collect()
+    }
+
+    fn add(&self, name: &str, config: ReplicaConfig, count: usize) -> Result<Replica, StartError> {
+        if self.replicas.lock().contains_key(name) {
+            return Err(StartError::NameTaken(name.to_owned()));
+        }
+        let replica = Replica::start(
+            name,
+            config,
+            count,
+            &self.state_directory,
+            Arc::clone(&self.shared),
+        )
+        .map_err(|source| StartError::Replica {
+            name: name.to_owned(),
+            source,
+        })?;
+        self.replicas
+            .lock()
+            .insert(name.to_owned(), replica.clone());
+        Ok(replica)
+    }
+
+    /// Looks at every file that a slot uses, and offers to each slot what is new to it.
+    async fn look(self: &Arc<Self>) {
+        let files: BTreeSet<PathBuf> = self
+            .replicas()
+            .iter()
+            .flat_map(|replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>())
+            .collect();
+        for file in files {
+            let inner = Arc::clone(self);
+            let looked = tokio::task::spawn_blocking(move || inner.look_at(&file)).await;
+            if let Err(error) = looked {
+                tracing::error!(%error, "looking at a plugin file failed");
+            }
+        }
+    }
+
+    /// Reads and, if its content is new, compiles a file. Blocking: off the scheduler.
+    fn look_at(&self, file: &Path) {
+        let mut plugins = self.plugins.lock();
+        match plugins.files.look(file) {
+            Seen::New(content) => {
+                let found = self.load(&content, file);
+                plugins.found.insert(file.to_owned(), found);
+            }
+            Seen::Missing => {
+                let said = "the file is not there; what runs goes on".to_owned();
+                plugins.found.insert(file.to_owned(), Err(said));
+            }
+            Seen::Unreadable(reason) => {
+                plugins.found.insert(file.to_owned(), Err(reason));
+            }
+            Seen::Same => {}
+        }
+        if let Some(found) = plugins.found.get(file) {
+            self.offer(file, found);
+        }
+    }
+
+    fn load(&self, content: &Content, file: &Path) -> Result<Policy, String> {
+        let begun = Instant::now();
+        let loaded = self.engine.load(&content.bytes);
+        tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
+        loaded.map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))
+    }
+
+    fn offer(&self, file: &Path, found: &Result<Policy, String>) {
+        for replica in self.replicas() {
+            let slots: Vec<_> = replica
+                .plugins()
+                .filter(|(_, used)| used == file)
+                .map(|(slot, _)| slot)
+                .collect();
+            for slot in slots {
+                replica.offer(slot, found.as_ref().map_err(String::as_str), file);
+            }
+        }
+    }
+}
+
+/// Waits for the folder to change and come to rest, and looks at it; and looks now and then without being told.
+async fn watch_plugins(host: Arc<Inner>, config: PluginsConfig, scheduled: bool) {
+    if !scheduled {
+        return;
+    }
+    let mut watcher = Watcher::new(config.directory, Arc::clone(&host.changed));
+    let mut quiet = Quiet::new(config.quiet_period, config.max_wait);
+    let mut check_at = now() + config.check_period;
+    loop {
+        let wake_at = quiet.wake_at().map_or(check_at, |at| at.min(check_at));
+        tokio::select! {
+            () = host.changed.notified() => quiet.changed(now()),
+            () = tokio::time::sleep_until(wake_at.into()) => {}
+        }
+        let check = now() >= check_at;
+        if quiet.take_if_due(now()) || check {
+            check_at = now() + config.check_period;
+            if let Some(problem) = watcher.renew() {
+                tracing::warn!("{problem}");
+            }
+            host.look().await;
+        }
+    }
+}
+
+fn tick_threads() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_name("locum-tick")
+        .max_blocking_threads(64)
+        .enable_time()
+        .build()
+}
+
+/// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
+/// Empty when all is well. Blocking.
+///
+/// # Errors
+/// [`EngineError`]: policies cannot be looked at.
+pub fn check(config: &Config) -> Result<Vec<String>, StartError> {
+    let engine = Engine::new()?;
+    let mut files = Files::new(config.plugins.directory.clone(), COMPONENT_BYTES as u64);
+    let mut loaded: BTreeMap<PathBuf, Result<Policy, String>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, replica) in &config.replicas {
+        for slot in Slot::ALL {
+            let file = replica.plugin(slot);
+            let policy = loaded
+                .entry(file.clone())
+                .or_insert_with(|| read_policy(&engine, &mut files, &file));
+            let settled = match policy {
+                Ok(policy) => policy
+                    .settle(slot, &replica.settings(slot))
+                    .map(drop)
+                    .map_err(|refusal| chain(&refusal)),
+                Err(reason) => Err(reason.clone()),
+            };
+            if let Err(reason) = settled {
+                problems.push(format!("{name}/{slot}: {}: {reason}", file.display()));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
+    match files.look(file) {
+        Seen::New(content) => engine
+            .load(&content.bytes)
+            .map_err(|refusal| chain(&refusal)),
+        Seen::Unreadable(reason) => Err(reason),
+        Seen::Missing | Seen::Same => Err("the file is not there".to_owned()),
+    }
+}

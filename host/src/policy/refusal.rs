@@ -1,0 +1,164 @@
+//! Why a file is not taken as a policy, or not for a slot.
+
+use locum_tables::Slot;
+
+use super::cause::Cause;
+use super::report::RunError;
+
+/// Why a component is refused. Each text says what to do about it; the cause, where there is one, is in `source`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No bytes at all: mostly a copy that has only begun.
+    #[error("the file is empty; copy it again, under another name first, then rename it")]
+    Empty,
+    /// Over [`COMPONENT_BYTES`](super::COMPONENT_BYTES).
+    #[error(
+        "the file has {size} bytes, over the limit of {limit}; build with opt-level s and strip debug information"
+    )]
+    TooLarge {
+        /// The file's bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Something that a text editor opens.
+    #[error(
+        "the file is {what}, not a component; build the policy for wasm32-unknown-unknown and encode it with \
+         `wasm-tools component new`"
+    )]
+    Text {
+        /// Text, or WebAssembly's text form.
+        what: &'static str,
+    },
+    /// A core module: built, but not yet encoded.
+    #[error(
+        "the file is a core WebAssembly module, not a component; encode it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// Some other kind of file.
+    #[error("the file is not a component but {what}; put a policy component in its place")]
+    NotAComponent {
+        /// What it is, or how it begins.
+        what: String,
+    },
+    /// It begins as a component and ends too early.
+    #[error(
+        "the component is cut off (it has {size} bytes); copy it again, under another name first, then rename it"
+    )]
+    Truncated {
+        /// The bytes that are there.
+        size: usize,
+        /// What the parser missed, and where.
+        #[source]
+        source: Cause,
+    },
+    /// A component that is not valid, or that this engine cannot compile.
+    #[error("the component is not valid; build it again with a current toolchain")]
+    Invalid(#[source] Cause),
+    /// Imports outside `locum:sync`.
+    #[error(
+        "it imports {}, and a policy gets nothing but locum:sync; build it for wasm32-unknown-unknown, or with WASI \
+         stubbed out",
+        .names.join(", ")
+    )]
+    ForeignImports {
+        /// Every such import.
+        names: Vec<String>,
+    },
+    /// It was built for an interface that this host does not speak.
+    #[error(
+        "it was built for {found}, and this host serves {served}; build it against that version"
+    )]
+    InterfaceVersion {
+        /// The first name of another version, such as `locum:sync/tables@0.2.0`.
+        found: String,
+        /// The versions that this host serves.
+        served: &'static str,
+    },
+    /// It does not export what a policy exports.
+    #[error("it does not export locum:sync/policy (it exports {}); implement the world `routine`", list(.exports))]
+    NoPolicy {
+        /// What it exports instead.
+        exports: Vec<String>,
+    },
+    /// The names fit, a function or type behind them does not; the cause says which is the first.
+    #[error(
+        "its {package} is not the interface that this host serves ({served}); build it against that version"
+    )]
+    Mismatch {
+        /// The package and version that it was built for, such as `locum:sync@0.1.3`.
+        package: String,
+        /// The versions that this host serves.
+        served: &'static str,
+        /// The first difference.
+        #[source]
+        source: Cause,
+    },
+    /// Asked what it is, it failed.
+    #[error("it cannot say what it is; mend its describe()")]
+    Describe(#[source] RunError),
+    /// It says something about itself that makes no sense.
+    #[error("its description is not usable: {0}; mend its describe()")]
+    Description(String),
+    /// It writes a table that this host does not know.
+    #[error("it writes a table `{table}` that this host does not know{}", did_you_mean(.nearest.as_deref()))]
+    UnknownTable {
+        /// The name that it gave.
+        table: String,
+        /// The known name that is nearest to it.
+        nearest: Option<String>,
+    },
+    /// It writes a table of another slot.
+    #[error(
+        "it writes `{table}`, which the slot `{slot}` may not write; put it in the slot `{owner}`"
+    )]
+    ForbiddenTable {
+        /// The table.
+        table: &'static str,
+        /// The slot that it was put in.
+        slot: Slot,
+        /// The slot that may write the table.
+        owner: Slot,
+    },
+    /// The operator set something that the policy does not know.
+    #[error("it has no setting `{name}`{}; it has {}", did_you_mean(.nearest.as_deref()), list(.known))]
+    UnknownSetting {
+        /// The name that was set.
+        name: String,
+        /// The known name that is nearest to it.
+        nearest: Option<String>,
+        /// All its settings.
+        known: Vec<String>,
+    },
+    /// The operator did not set what must be set.
+    #[error("its setting `{name}` must be set: {summary}")]
+    MissingSetting {
+        /// The setting.
+        name: String,
+        /// What the policy says about it.
+        summary: String,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
+}
+
+/// The name of `known` that `given` was most likely meant to be, if one is near enough.
+pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|name| (strsim::damerau_levenshtein(given, name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name.to_owned())
+}

@@ -1,0 +1,333 @@
+//! A replica's files as the replica needs them: the directory, and the record that survives a restart.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use locum_tables::{Slot, Table, TableKind};
+
+use super::slot::SlotState;
+use super::tick::Fault;
+use crate::clock::now_ms;
+use crate::config::{ReplicaConfig, Role};
+use crate::policy::Memory;
+use crate::status::{ErrorKind, PolicyStatus, Time};
+use crate::store::{
+    Adoption, CommitRecord, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
+    Record, RoleRecord, Standing, StoreError,
+};
+use crate::telemetry::chain;
+
+/// Why a replica did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenReplicaError {
+    /// The directory: kept by another host, of a broker with RocksDB, or the disk failed.
+    #[error(transparent)]
+    Directory(#[from] OpenError),
+    /// Its files or the record could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OpenReplicaError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Directory(OpenError::Locked { .. }) => ErrorKind::InUse,
+            Self::Directory(OpenError::RocksDb { .. }) => ErrorKind::Config,
+            Self::Directory(OpenError::Store(error)) | Self::Store(error) => kind_of(error),
+        }
+    }
+}
+
+/// Why a directory was not adopted.
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptError {
+    /// A broker runs there, or the disk failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The host itself failed.
+    #[error("the host failed: {0}")]
+    Host(String),
+}
+
+impl AdoptError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => kind_of(error),
+            Self::Host(_) => ErrorKind::Internal,
+        }
+    }
+}
+
+fn kind_of(error: &StoreError) -> ErrorKind {
+    match error {
+        StoreError::DirectoryInUse { .. } | StoreError::TakenOver { .. } => ErrorKind::InUse,
+        StoreError::Io { .. } => ErrorKind::Disk,
+    }
+}
+
+/// A committed table's file, for the status.
+#[derive(Debug, Clone)]
+pub(super) struct Committed {
+    pub(super) source: String,
+    pub(super) at: Time,
+    pub(super) bytes: u64,
+}
+
+/// What a start found.
+pub(super) struct Opened {
+    pub(super) role: Role,
+    pub(super) in_use: Option<String>,
+    pub(super) tables: BTreeMap<&'static str, Table>,
+    pub(super) committed: BTreeMap<&'static str, Committed>,
+    pub(super) notes: Vec<String>,
+    paused: Vec<Slot>,
+    memory: BTreeMap<Slot, Memory>,
+}
+
+impl Opened {
+    /// A slot as it was left.
+    pub(super) fn slot(&self, slot: Slot) -> SlotState {
+        SlotState::recorded(
+            self.paused.contains(&slot),
+            self.memory.get(&slot).cloned().unwrap_or_default(),
+        )
+    }
+}
+
+/// Whether anything may be written, and what has to be written again.
+pub(super) struct Looked {
+    pub(super) in_use: Option<String>,
+    pub(super) rewrite: Vec<&'static TableKind>,
+}
+
+/// What an adoption made of the directory.
+pub(super) struct Adopted {
+    pub(super) tables: BTreeMap<&'static str, Table>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Directory and record of one replica.
+pub(super) struct Files {
+    disk: Arc<dyn Disk>,
+    directory: Directory,
+    record: Record,
+    record_path: PathBuf,
+    configured_role: Role,
+}
+
+impl Files {
+    /// Opens and loads. Blocking, as everything here is.
+    pub(super) fn open(
+        name: &str,
+        config: &ReplicaConfig,
+        state_directory: &Path,
+    ) -> Result<(Self, Opened), OpenReplicaError> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let ownership = Ownership {
+            mode: config.file_mode,
+            owner: config.file_owner,
+            group: config.file_group,
+        };
+        let mut directory = Directory::open(&config.directory, ownership, Arc::clone(&disk))?;
+        let record_path = state_directory.join(format!("replica-{name}.json"));
+        let (record, warning) = Record::load(&*disk, &record_path)?;
+        let loaded = directory.load()?;
+        let standing = directory.survey()?;
+        let mut notes: Vec<String> = directory.notes().iter().cloned().chain(warning).collect();
+        let tables = own_tables(loaded, &mut notes);
+        let mut files = Self {
+            disk,
+            directory,
+            record,
+            record_path,
+            configured_role: config.role,
+        };
+        let role = files.commanded_role().unwrap_or(config.role);
+        let opened = Opened {
+            role,
+            in_use: in_use(&standing),
+            committed: files.committed(&tables),
+            tables,
+            notes,
+            paused: Slot::ALL
+                .into_iter()
+                .filter(|slot| files.record.paused.contains(slot.name()))
+                .collect(),
+            memory: files.memory(),
+        };
+        // The state directory is made, private, before anything else of ours goes there.
+        files.save()?;
+        Ok((files, opened))
+    }
+
+    /// A command outlives restarts until the configured value changes.
+    fn commanded_role(&self) -> Option<Role> {
+        let role = self
+            .record
+            .role
+            .as_ref()
+            .filter(|role| role.configured == self.configured_role.to_string())?;
+        [Role::Slave, Role::Master]
+            .into_iter()
+            .find(|known| known.to_string() == role.commanded)
+    }
+
+    fn memory(&self) -> BTreeMap<Slot, Memory> {
+        let of_slot =
+            |(name, memory): (&String, &Memory)| Some((Slot::from_name(name)?, memory.clone()));
+        self.record.memory.iter().filter_map(of_slot).collect()
+    }
+
+    fn committed(
+        &self,
+        tables: &BTreeMap<&'static str, Table>,
+    ) -> BTreeMap<&'static str, Committed> {
+        let of_table = |name: &&'static str| {
+            let record = self.record.tables.get(*name)?;
+            let committed = Committed {
+                source: record.source.clone(),
+                at: Time(record.committed_at),
+                bytes: record.bytes,
+            };
+            Some((*name, committed))
+        };
+        tables.keys().filter_map(of_table).collect()
+    }
+
+    /// Before every tick and every commit: is a broker here, and are the files still ours.
+    pub(super) fn look(&mut self) -> Result<Looked, Fault> {
+        let standing = self.directory.survey().map_err(|error| fault_of(&error))?;
+        let in_use = in_use(&standing);
+        let rewrite = match standing {
+            Standing::Ours { rewrite } => rewrite,
+            Standing::BrokerRunning { .. } | Standing::TakenOver { .. } => Vec::new(),
+        };
+        Ok(Looked { in_use, rewrite })
+    }
+
+    /// Puts a table's file in place, and notes who wrote it. What to tell is among the notes.
+    pub(super) fn commit(
+        &mut self,
+        table: &Table,
+        source: &str,
+        policy: &PolicyStatus,
+    ) -> Result<(Committed, Vec<String>), StoreError> {
+        let commit = self.directory.commit(table)?;
+        let committed_at = now_ms();
+        let record = CommitRecord {
+            entries: table.len() as u64,
+            bytes: commit.bytes,
+            version: table.version(),
+            source: source.to_owned(),
+            policy: policy_id(policy),
+            committed_at,
+        };
+        self.record
+            .tables
+            .insert(table.kind().name.to_owned(), record);
+        Ok((
+            Committed {
+                source: source.to_owned(),
+                at: Time(committed_at),
+                bytes: commit.bytes,
+            },
+            commit.notes,
+        ))
+    }
+
+    /// Takes a directory back from a broker that took it over.
+    pub(super) fn adopt(&mut self, overwrite: bool) -> Result<Adopted, StoreError> {
+        let adoption = if overwrite {
+            Adoption::Overwrite
+        } else {
+            Adoption::Take
+        };
+        let loaded = self.directory.adopt(adoption)?;
+        let mut notes = Vec::new();
+        let tables = own_tables(loaded, &mut notes);
+        Ok(Adopted { tables, notes })
+    }
+
+    pub(super) fn record_role(&mut self, role: Role) -> Result<(), String> {
+        self.record.role = Some(RoleRecord {
+            configured: self.configured_role.to_string(),
+            commanded: role.to_string(),
+        });
+        self.save().map_err(|error| chain(&error))
+    }
+
+    pub(super) fn record_paused(&mut self, slot: Slot, paused: bool) -> Result<(), String> {
+        if paused {
+            self.record.paused.insert(slot.name().to_owned());
+        } else {
+            self.record.paused.remove(slot.name());
+        }
+        self.save().map_err(|error| chain(&error))
+    }
+
+    /// Remembers what the ticks of a slot want to remember; not on disk before [`Files::save`].
+    pub(super) fn remember(&mut self, slot: Slot, memory: Memory) {
+        if memory.is_empty() {
+            self.record.memory.remove(slot.name());
+        } else {
+            self.record.memory.insert(slot.name().to_owned(), memory);
+        }
+    }
+
+    /// Writes the record.
+    pub(super) fn save(&mut self) -> Result<(), StoreError> {
+        self.record.save(&*self.disk, &self.record_path)
+    }
+}
+
+pub(super) fn fault_of(error: &StoreError) -> Fault {
+    Fault::new(kind_of(error), chain(error))
+}
+
+/// Only what we committed, or adopted, may be the base of a draft.
+fn own_tables(loaded: Vec<Loaded>, notes: &mut Vec<String>) -> BTreeMap<&'static str, Table> {
+    let mut tables = BTreeMap::new();
+    for Loaded {
+        kind,
+        table,
+        ours,
+        notes: found,
+        ..
+    } in loaded
+    {
+        notes.extend(found);
+        if let Some(table) = table.filter(|_| ours) {
+            tables.insert(kind.name, table);
+        }
+    }
+    tables
+}
+
+/// Why nothing may be written, if so.
+fn in_use(standing: &Standing) -> Option<String> {
+    match standing {
+        Standing::Ours { .. } => None,
+        Standing::BrokerRunning { pid } => {
+            let pid = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+            Some(format!(
+                "a broker{pid} runs on the directory: nothing is written while it does"
+            ))
+        }
+        Standing::TakenOver { files } => Some(format!(
+            "a broker has taken the directory over ({}): nothing is written until `locum adopt REPLICA` takes its files, or \
+             `locum adopt REPLICA --overwrite` puts them aside",
+            files.join(", ")
+        )),
+    }
+}
+
+fn policy_id(policy: &PolicyStatus) -> PolicyId {
+    PolicyId {
+        name: policy.name.clone(),
+        version: policy.version.clone(),
+        sha256: policy.sha256.clone(),
+    }
+}

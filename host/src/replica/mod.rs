@@ -1,0 +1,484 @@
+//! One replica: the stand-in of one master. Ties schedule, policies, master and store together, and keeps the role.
+//!
+//! Each of the four slots has a task of its own that sleeps until its schedule or a command wakes it, and runs one tick at a
+//! time. Nothing that one of them does can hold up another: they share the tables behind a lock that is never held while
+//! anything is awaited, and the files behind one that is held only for a commit.
+//!
+//! A role change bumps the *term*. A tick belongs to the term in which it began; one that has not reached its commit when the
+//! term ends is cancelled and leaves nothing behind.
+
+mod ask;
+mod files;
+mod slot;
+mod tick;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use locum_tables::{Slot, Table};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, broadcast, oneshot, watch};
+use tokio::task::JoinHandle;
+
+pub use ask::{Masters, Remoting};
+pub use files::{AdoptError, OpenReplicaError};
+pub use tick::{SyncReport, TableChange};
+
+use crate::clock::now;
+use crate::config::{ReplicaConfig, Role};
+use crate::events::Event;
+use crate::policy::{Fetch, Policy};
+use crate::schedule::{Schedule, phase};
+use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
+use crate::telemetry::chain;
+use files::Files;
+use slot::{Live, SlotState};
+use tick::Mode;
+
+/// What every replica of a host shares.
+pub(crate) struct Shared {
+    /// Ticks run here, so that no guest ever keeps the rest of the host from running.
+    pub(crate) pool: tokio::runtime::Handle,
+    /// Connections live here, whoever first asks for one.
+    pub(crate) io: tokio::runtime::Handle,
+    /// Everybody who listens.
+    pub(crate) events: broadcast::Sender<Event>,
+    /// Makes connections.
+    pub(crate) masters: Arc<dyn Masters>,
+    /// Whether routines run by schedule, or only when asked.
+    pub(crate) scheduled: bool,
+}
+
+/// A handle to one replica of a running host. Cheap to clone.
+#[derive(Clone)]
+pub struct Replica(Arc<Inner>);
+
+pub(crate) struct Inner {
+    name: String,
+    config: ReplicaConfig,
+    phase: Duration,
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    files: Arc<tokio::sync::Mutex<Files>>,
+    wakes: BTreeMap<Slot, Notify>,
+    term: watch::Sender<u64>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct State {
+    role: Role,
+    master: Option<String>,
+    link: Option<Arc<dyn Fetch>>,
+    in_use: Option<String>,
+    stopping: bool,
+    tables: BTreeMap<&'static str, Table>,
+    committed: BTreeMap<&'static str, files::Committed>,
+    notes: Vec<String>,
+    slots: BTreeMap<Slot, SlotState>,
+}
+
+/// Why a command cannot be carried out now.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The role or the pause could not be put on disk: it holds now, and not after a restart.
+    #[error("in force now, but not recorded, so that a restart forgets it: {0}")]
+    NotRecorded(String),
+}
+
+impl Replica {
+    /// Opens the directory, loads its tables and takes the role. The schedule starts at once.
+    pub(crate) fn start(
+        name: &str,
+        config: ReplicaConfig,
+        replicas: usize,
+        state_directory: &Path,
+        shared: Arc<Shared>,
+    ) -> Result<Self, OpenReplicaError> {
+        let (files, opened) = Files::open(name, &config, state_directory)?;
+        let role = opened.role;
+        let slots = Slot::ALL
+            .into_iter()
+            .map(|slot| (slot, opened.slot(slot)))
+            .collect();
+        let state = State {
+            role,
+            master: None,
+            link: None,
+            in_use: opened.in_use,
+            stopping: false,
+            tables: opened.tables,
+            committed: opened.committed,
+            notes: opened.notes,
+            slots,
+        };
+        let replica = Self(Arc::new(Inner {
+            name: name.to_owned(),
+            phase: phase(name, replicas, config.period.every),
+            config,
+            shared,
+            state: Mutex::new(state),
+            files: Arc::new(tokio::sync::Mutex::new(files)),
+            wakes: Slot::ALL
+                .into_iter()
+                .map(|slot| (slot, Notify::new()))
+                .collect(),
+            term: watch::Sender::new(0),
+            tasks: Mutex::new(Vec::new()),
+        }));
+        replica.0.take_role(role);
+        let tasks = Slot::ALL.map(|slot| tokio::spawn(slot::run(Arc::clone(&replica.0), slot)));
+        replica.0.tasks.lock().extend(tasks);
+        for note in &replica.0.state().notes {
+            replica.0.emit_note(note.clone());
+        }
+        Ok(replica)
+    }
+
+    /// Its name in the configuration.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Takes a role, as `BrokerController` does on a role change: every tick that has not reached its commit is cancelled, the
+    /// master's address is forgotten (the configured one is taken up again), and a slave's schedule starts anew. It outlives
+    /// a restart, until another command, or until the configured role changes.
+    ///
+    /// # Errors
+    /// [`CommandError::NotRecorded`]: it holds, and a restart forgets it.
+    pub async fn set_role(&self, role: Role) -> Result<(), CommandError> {
+        self.0.take_role(role);
+        self.0.emit(
+            Event::RoleChanged {
+                replica: self.0.name.clone(),
+                role,
+            },
+            0,
+        );
+        self.0.recorded(move |files| files.record_role(role)).await
+    }
+
+    /// Tells the replica its master's address, or that there is none. The next tick goes there.
+    pub fn set_master(&self, master: Option<String>) {
+        let mut state = self.0.state();
+        if state.master != master {
+            state.link = None;
+            state.master = master;
+        }
+    }
+
+    /// Stops a routine's schedule until [`Replica::resume`], also over a restart.
+    ///
+    /// # Errors
+    /// [`CommandError::NotRecorded`]: it holds, and a restart forgets it.
+    pub async fn pause(&self, slot: Slot) -> Result<(), CommandError> {
+        self.set_paused(slot, true).await
+    }
+
+    /// Lets a paused routine go on.
+    ///
+    /// # Errors
+    /// [`CommandError::NotRecorded`]: it holds, and a restart forgets it.
+    pub async fn resume(&self, slot: Slot) -> Result<(), CommandError> {
+        self.set_paused(slot, false).await
+    }
+
+    async fn set_paused(&self, slot: Slot, paused: bool) -> Result<(), CommandError> {
+        self.0.slot(slot, |state| state.paused = paused);
+        self.0.wake(slot);
+        self.0
+            .recorded(move |files| files.record_paused(slot, paused))
+            .await
+    }
+
+    /// Runs each routine once, now, and waits for all of them. A routine that does not run (stopped, paused, no policy) says so
+    /// in its report.
+    pub async fn sync(&self) -> Vec<SyncReport> {
+        self.ask_all(Mode::Commit).await
+    }
+
+    /// What [`Replica::sync`] would change now. Nothing is written, and it counts as no tick.
+    pub async fn dry_run(&self) -> Vec<SyncReport> {
+        self.ask_all(Mode::DryRun).await
+    }
+
+    async fn ask_all(&self, mode: Mode) -> Vec<SyncReport> {
+        let answers: Vec<_> = Slot::ALL.map(|slot| (slot, self.0.ask(slot, mode))).into();
+        let mut reports = Vec::new();
+        for (slot, answer) in answers {
+            let report = answer
+                .await
+                .unwrap_or_else(|_| SyncReport::not_run(self.name(), slot, RoutineState::Stopped));
+            reports.push(report);
+        }
+        reports
+    }
+
+    /// Takes the files of a directory that a broker has taken over as the current tables, or, with `overwrite`, puts them aside
+    /// and writes ours. Either way the replica goes on.
+    ///
+    /// # Errors
+    /// [`AdoptError`]: a broker still runs there, a file is bad, the disk failed.
+    pub async fn adopt(&self, overwrite: bool) -> Result<Vec<String>, AdoptError> {
+        let inner = Arc::clone(&self.0);
+        let mut files = Arc::clone(&self.0.files).lock_owned().await;
+        let run = move || {
+            let adopted = files.adopt(overwrite)?;
+            let mut state = inner.state();
+            // Overwriting, what we had in memory is what is to be written again.
+            if !overwrite {
+                state.tables = adopted.tables;
+            }
+            state.in_use = None;
+            Ok(adopted.notes)
+        };
+        let adopted = tokio::task::spawn_blocking(run)
+            .await
+            .unwrap_or_else(|error| Err(AdoptError::Host(error.to_string())))?;
+        Slot::ALL.into_iter().for_each(|slot| self.0.wake(slot));
+        Ok(adopted)
+    }
+
+    /// What it is in now.
+    pub fn status(&self) -> ReplicaStatus {
+        let state = self.0.state();
+        let routines = state.slots.iter().map(|(slot, in_slot)| {
+            in_slot.status(*slot, self.0.routine_state(&state, *slot), &state)
+        });
+        ReplicaStatus {
+            name: self.0.name.clone(),
+            role: state.role,
+            master: state.master.clone(),
+            directory: self.0.config.directory.display().to_string(),
+            notes: state.in_use.iter().chain(&state.notes).cloned().collect(),
+            routines: routines.collect(),
+        }
+    }
+
+    /// The current table of that name, as of the last commit or load.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        self.0.state().tables.get(name).cloned()
+    }
+
+    /// The plugin file of each slot.
+    pub(crate) fn plugins(&self) -> impl Iterator<Item = (Slot, std::path::PathBuf)> + '_ {
+        Slot::ALL
+            .into_iter()
+            .map(|slot| (slot, self.0.config.plugin(slot)))
+    }
+
+    /// Offers what a plugin file holds now to a slot that uses the file: a policy fills the slot from the next tick on; a reason
+    /// why there is none is told, and what runs goes on.
+    pub(crate) fn offer(&self, slot: Slot, found: Result<&Policy, &str>, file: &Path) {
+        let settled = found.map_err(str::to_owned).and_then(|policy| {
+            let settings = policy
+                .settle(slot, &self.0.config.settings(slot))
+                .map_err(|refusal| chain(&refusal))?;
+            Ok(Live {
+                policy: policy.clone(),
+                settings,
+                file: file.to_owned(),
+            })
+        });
+        let replica = self.0.name.clone();
+        match settled {
+            Ok(live) => {
+                let policy = live.status();
+                if self.0.slot(slot, |state| state.exchange(live)) {
+                    self.0.emit(
+                        Event::PolicyLoaded {
+                            replica,
+                            slot,
+                            policy,
+                        },
+                        0,
+                    );
+                }
+            }
+            Err(reason) => {
+                if self
+                    .0
+                    .slot(slot, |state| state.refusal.replace(reason.clone()))
+                    .as_ref()
+                    != Some(&reason)
+                {
+                    self.0.emit(
+                        Event::PolicyRefused {
+                            replica,
+                            slot,
+                            reason,
+                        },
+                        0,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Stops the schedules, lets commits end, and gives the directory free.
+    pub(crate) async fn stop(&self) {
+        self.0.state().stopping = true;
+        self.0.term.send_modify(|term| *term += 1);
+        Slot::ALL.into_iter().for_each(|slot| self.0.wake(slot));
+        let tasks = std::mem::take(&mut *self.0.tasks.lock());
+        for task in tasks {
+            // A slot's task that panicked has been told of already.
+            let _ = task.await;
+        }
+    }
+
+    /// Stops without waiting.
+    pub(crate) fn abandon(&self) {
+        self.0.tasks.lock().drain(..).for_each(|task| task.abort());
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    fn slot<T>(&self, slot: Slot, with: impl FnOnce(&mut SlotState) -> T) -> T {
+        with(self.state().slots.entry(slot).or_default())
+    }
+
+    fn wake(&self, slot: Slot) {
+        if let Some(wake) = self.wakes.get(&slot) {
+            wake.notify_one();
+        }
+    }
+
+    fn take_role(&self, role: Role) {
+        {
+            let mut state = self.state();
+            self.term.send_modify(|term| *term += 1);
+            state.role = role;
+            state.link = None;
+            state.master.clone_from(&self.config.master);
+            let now = now();
+            let scheduled = role == Role::Slave && self.shared.scheduled;
+            for (slot, in_slot) in &mut state.slots {
+                let period = self.config.period(*slot).every;
+                in_slot.reschedule(
+                    scheduled.then(|| {
+                        Schedule::start(now, self.config.first_delay + self.phase, period)
+                    }),
+                );
+            }
+        }
+        Slot::ALL.into_iter().for_each(|slot| self.wake(slot));
+    }
+
+    fn ask(&self, slot: Slot, mode: Mode) -> oneshot::Receiver<SyncReport> {
+        let (answer, answered) = oneshot::channel();
+        self.slot(slot, |state| state.asked.push((mode, answer)));
+        self.wake(slot);
+        answered
+    }
+
+    /// The first that applies.
+    fn routine_state(&self, state: &State, slot: Slot) -> RoutineState {
+        let Some(in_slot) = state.slots.get(&slot) else {
+            return RoutineState::NoPolicy;
+        };
+        match self.obstacle(state, in_slot) {
+            Some(obstacle) => obstacle,
+            None => in_slot.outcome(),
+        }
+    }
+
+    /// What keeps a routine from running, if anything does.
+    fn obstacle(&self, state: &State, in_slot: &SlotState) -> Option<RoutineState> {
+        let own = self.config.own_address.as_deref();
+        match state {
+            _ if state.role == Role::Master => Some(RoutineState::Stopped),
+            _ if in_slot.paused => Some(RoutineState::Paused),
+            _ if in_slot.live.is_none() => Some(RoutineState::NoPolicy),
+            _ if state.in_use.is_some() => Some(RoutineState::DirectoryInUse),
+            _ => match state.master.as_deref() {
+                None => Some(RoutineState::NoMaster),
+                Some(master) if Some(master) == own => Some(RoutineState::OwnAddress),
+                Some(_) => None,
+            },
+        }
+    }
+
+    /// What keeps a due routine from even looking at its directory.
+    fn held_back(&self, slot: Slot) -> Option<RoutineState> {
+        let state = self.state();
+        let paused = state.slots.get(&slot).is_some_and(|in_slot| in_slot.paused);
+        match state.role {
+            Role::Master => Some(RoutineState::Stopped),
+            Role::Slave => paused.then_some(RoutineState::Paused),
+        }
+    }
+
+    /// The connection to the master; its address is read once for each tick.
+    fn way_to_master(&self) -> Result<Arc<dyn Fetch>, RoutineState> {
+        let mut state = self.state();
+        let master = state.master.clone().ok_or(RoutineState::NoMaster)?;
+        if Some(&master) == self.config.own_address.as_ref() {
+            return Err(RoutineState::OwnAddress);
+        }
+        let connect = || {
+            let _on_io = self.shared.io.enter();
+            self.shared.masters.connect(&master, &self.config)
+        };
+        Ok(Arc::clone(state.link.get_or_insert_with(connect)))
+    }
+
+    /// A table's file is in place: so is the table.
+    fn committed(&self, table: Table, committed: files::Committed) {
+        let mut state = self.state();
+        state.committed.insert(table.kind().name, committed);
+        state.tables.insert(table.kind().name, table);
+    }
+
+    /// Why nothing may be written, or that all is well again. A change is told.
+    fn set_in_use(&self, in_use: Option<String>) {
+        let before = std::mem::replace(&mut self.state().in_use, in_use.clone());
+        if let Some(note) = in_use.filter(|note| before.as_ref() != Some(note)) {
+            self.emit_note(note);
+        }
+    }
+
+    async fn recorded(
+        &self,
+        change: impl FnOnce(&mut Files) -> Result<(), String> + Send + 'static,
+    ) -> Result<(), CommandError> {
+        let mut files = Arc::clone(&self.files).lock_owned().await;
+        let saved = tokio::task::spawn_blocking(move || change(&mut files)).await;
+        saved
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(CommandError::NotRecorded)
+    }
+
+    fn emit(&self, event: Event, repeats: u64) {
+        event.log(repeats);
+        // Nobody may be listening.
+        let _ = self.shared.events.send(event);
+    }
+
+    fn emit_note(&self, note: String) {
+        self.emit(
+            Event::Noticed {
+                replica: self.name.clone(),
+                note,
+            },
+            0,
+        );
+    }
+}
+
+impl Live {
+    fn status(&self) -> PolicyStatus {
+        let description = self.policy.description();
+        PolicyStatus {
+            name: description.name.clone(),
+            version: description.version.clone(),
+            sha256: self.policy.sha256().to_owned(),
+            file: self.file.display().to_string(),
+        }
+    }
+}

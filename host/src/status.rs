@@ -1,0 +1,254 @@
+//! What the host tells about itself: the JSON of `locum status`, and the same as values for an embedder.
+
+use locum_tables::{DataVersion, Slot};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Role;
+
+/// Milliseconds since 1970 as an RFC 3339 time in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// Milliseconds from then until now; 0 for a time to come.
+    pub fn age_ms(self) -> u64 {
+        crate::clock::now_ms().saturating_sub(self.0)
+    }
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let time = i64::try_from(self.0)
+            .ok()
+            .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        match time {
+            Some(time) => write!(f, "{time:.3}"),
+            None => write!(f, "{} ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let time: jiff::Timestamp = text.parse().map_err(serde::de::Error::custom)?;
+        u64::try_from(time.as_millisecond())
+            .map(Self)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// Everything: `locum status --output json`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Status {
+    /// By name.
+    pub replicas: Vec<ReplicaStatus>,
+}
+
+/// One replica.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReplicaStatus {
+    /// As in the configuration.
+    pub name: String,
+    /// What it does now.
+    pub role: Role,
+    /// The master's address, where one is known.
+    pub master: Option<String>,
+    /// The directory that it fills.
+    pub directory: String,
+    /// Why it cannot write, what was noticed at load: for people, empty when all is well.
+    pub notes: Vec<String>,
+    /// The four routines.
+    pub routines: Vec<RoutineStatus>,
+}
+
+/// The state of a routine: the first that applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoutineState {
+    /// The replica's role is master.
+    Stopped,
+    /// By command.
+    Paused,
+    /// No component was loaded yet.
+    NoPolicy,
+    /// A broker runs on the directory, or ran there and left its own files.
+    DirectoryInUse,
+    /// No master is known.
+    NoMaster,
+    /// The master is this replica's own broker.
+    OwnAddress,
+    /// A guard holds the last draft.
+    Held,
+    /// The last tick failed.
+    Failing,
+    /// No tick yet.
+    Waiting,
+    /// The last tick was updated or unchanged.
+    Active,
+}
+
+impl std::fmt::Display for RoutineState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Stopped => "stopped",
+            Self::Paused => "paused",
+            Self::NoPolicy => "no-policy",
+            Self::DirectoryInUse => "directory-in-use",
+            Self::NoMaster => "no-master",
+            Self::OwnAddress => "own-address",
+            Self::Held => "held",
+            Self::Failing => "failing",
+            Self::Waiting => "waiting",
+            Self::Active => "active",
+        })
+    }
+}
+
+/// One routine of a replica.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RoutineStatus {
+    /// The slot: `topic`, `offset`, `delay`, `subgroup`.
+    #[serde(with = "slot_name")]
+    pub name: Slot,
+    /// What it is in.
+    pub state: RoutineState,
+    /// What runs, where anything was loaded.
+    pub policy: Option<PolicyStatus>,
+    /// Why the file in the plugin folder does not run, where it does not.
+    pub refusal: Option<String>,
+    /// Ticks since the start.
+    pub ticks: u64,
+    /// Ticks that failed.
+    pub failures: u64,
+    /// Times that were due and passed without a tick.
+    pub missed: u64,
+    /// The last tick.
+    pub last_tick: Option<TickStatus>,
+    /// When the last updated or unchanged tick began, since the start.
+    pub last_success: Option<Time>,
+    /// What this slot may write.
+    pub tables: Vec<TableStatus>,
+}
+
+/// The policy that fills a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyStatus {
+    /// Its own name.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// Of the component's bytes, in hex.
+    pub sha256: String,
+    /// The file, relative to the plugin directory.
+    pub file: String,
+}
+
+/// How a tick ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TickResult {
+    /// Something was committed.
+    Updated,
+    /// Nothing differed.
+    Unchanged,
+    /// A guard holds the draft.
+    Held,
+    /// See the error.
+    Failed,
+}
+
+impl std::fmt::Display for TickResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Held => "held",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// What kind of failure it was; an exit code and a hint follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// No connection to the master, or no answer in time.
+    Unreachable,
+    /// The master refused.
+    Refused,
+    /// What came is not what the protocol says, or makes no sense to the policy.
+    BadData,
+    /// Writing or reading the files failed.
+    Disk,
+    /// A broker runs on the directory, or the routine is busy or stopped.
+    InUse,
+    /// No policy, no master, or settings that do not fit.
+    Config,
+    /// The policy trapped or passed a limit, or the host itself failed.
+    Internal,
+}
+
+/// One tick.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TickStatus {
+    /// Counts up since the start.
+    pub number: u64,
+    /// When it began.
+    pub started: Time,
+    /// How long it took.
+    pub duration_ms: f64,
+    /// How it ended.
+    pub result: TickResult,
+    /// Why it failed, with the whole cause.
+    pub error: Option<String>,
+    /// What kind of failure it was.
+    pub error_kind: Option<ErrorKind>,
+    /// The component that ran.
+    pub sha256: String,
+}
+
+/// One table of a slot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableStatus {
+    /// Such as `consumer-offsets`.
+    pub name: String,
+    /// Entries in memory, where there is a table.
+    pub entries: Option<u64>,
+    /// What the table states; null when unknown.
+    pub version: Option<DataVersion>,
+    /// Where the committed table came from.
+    pub source: Option<String>,
+    /// When it was committed.
+    pub committed: Option<Time>,
+    /// Its file in the directory.
+    pub file: String,
+    /// Of the file.
+    pub bytes: Option<u64>,
+}
+
+mod slot_name {
+    use locum_tables::Slot;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde's `with` asks for a reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(slot: &Slot, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(slot.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Slot, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Slot::from_name(&name).ok_or_else(|| D::Error::custom(format!("no slot is named `{name}`")))
+    }
+}

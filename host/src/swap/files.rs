@@ -1,0 +1,150 @@
+//! The plugin files that slots use, judged by content.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+/// A file's bytes and their hash.
+#[derive(Clone)]
+pub(crate) struct Content {
+    /// The whole file.
+    pub(crate) bytes: Arc<[u8]>,
+    /// SHA-256 in hex.
+    pub(crate) sha256: String,
+}
+
+/// What a look at a file found.
+#[derive(Clone)]
+pub(crate) enum Seen {
+    /// A content that the last look did not find.
+    New(Content),
+    /// What the last look found.
+    Same,
+    /// The file is not there. What runs goes on.
+    Missing,
+    /// It cannot be read, or is larger than any component may be. What runs goes on.
+    Unreadable(String),
+}
+
+/// The hash that was last found in each file.
+pub(crate) struct Files {
+    folder: PathBuf,
+    max_bytes: u64,
+    hashes: BTreeMap<PathBuf, String>,
+}
+
+impl Files {
+    /// Files in `folder`, none larger than `max_bytes`.
+    pub(crate) fn new(folder: PathBuf, max_bytes: u64) -> Self {
+        Self {
+            folder,
+            max_bytes,
+            hashes: BTreeMap::new(),
+        }
+    }
+
+    /// Reads `file`, relative to the folder. Blocking.
+    pub(crate) fn look(&mut self, file: &Path) -> Seen {
+        match self.read(file) {
+            Ok(Some(content)) if self.hashes.get(file) == Some(&content.sha256) => Seen::Same,
+            Ok(Some(content)) => {
+                self.hashes.insert(file.to_owned(), content.sha256.clone());
+                Seen::New(content)
+            }
+            Ok(None) => {
+                self.hashes.remove(file);
+                Seen::Missing
+            }
+            Err(why) => {
+                self.hashes.remove(file);
+                Seen::Unreadable(why)
+            }
+        }
+    }
+
+    fn read(&self, file: &Path) -> Result<Option<Content>, String> {
+        let path = self.folder.join(file);
+        let told = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+        let size = match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => return Err(format!("{} is a folder", path.display())),
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(told(error)),
+        };
+        if size > self.max_bytes {
+            return Err(format!(
+                "{} has {size} bytes; a component may have {} at most",
+                path.display(),
+                self.max_bytes
+            ));
+        }
+        let bytes = std::fs::read(&path).map_err(told)?;
+        let sha256 = hex(&Sha256::digest(&bytes));
+        Ok(Some(Content {
+            bytes: bytes.into(),
+            sha256,
+        }))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(seen: &Seen) -> &'static str {
+        match seen {
+            Seen::New(_) => "new",
+            Seen::Same => "same",
+            Seen::Missing => "missing",
+            Seen::Unreadable(_) => "unreadable",
+        }
+    }
+
+    #[test]
+    fn a_file_is_judged_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("topic.wasm");
+        let mut files = Files::new(folder.path().to_owned(), 10);
+        let mut look = |expected: &str| {
+            let seen = files.look(Path::new("topic.wasm"));
+            assert_eq!(word(&seen), expected);
+        };
+        look("missing");
+        std::fs::write(&path, "one").unwrap();
+        look("new");
+        std::fs::write(&path, "one").unwrap();
+        look("same");
+        std::fs::write(&path, "two").unwrap();
+        look("new");
+        std::fs::remove_file(&path).unwrap();
+        look("missing");
+        std::fs::write(&path, "two").unwrap();
+        look("new");
+        std::fs::write(&path, "far too long").unwrap();
+        look("unreadable");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        look("unreadable");
+    }
+
+    #[test]
+    fn the_hash_is_sha256_in_hex() {
+        assert_eq!(
+            hex(&Sha256::digest(b"abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

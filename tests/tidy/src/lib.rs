@@ -1,0 +1,1 @@
+//! Nothing: the rules about the tree are tests, see `tests/`.

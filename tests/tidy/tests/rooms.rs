@@ -1,0 +1,190 @@
+//! Who may know whom: `docs/architecture.md` as a test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// Every Rust source below `folder`, as path relative to it and text.
+fn sources(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
+            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+            if entry.is_dir() && !["target", "dist", ".git"].contains(&name.as_str()) {
+                folders.push(entry);
+            } else if name.ends_with(".rs") {
+                let path = entry
+                    .strip_prefix(folder)
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned();
+                found.push((path, std::fs::read_to_string(&entry).unwrap()));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{} has sources", folder.display());
+    found
+}
+
+/// The room of a file of the host: its first folder, or its name.
+fn room(path: &str) -> &str {
+    path.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+/// The code of a file, without its comments and its unit tests.
+fn code(text: &str) -> String {
+    let product = text.split("#[cfg(test)]\nmod ").next().unwrap();
+    product
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Rooms of the library, from the top down; those of one line are siblings and do not know each other.
+const LEVELS: [&[&str]; 5] = [
+    &["admin"],
+    &["host"],
+    &["replica"],
+    &["master", "policy", "swap", "store", "schedule"],
+    &["config", "status", "telemetry", "events", "clock"],
+];
+
+/// Plain rooms of the lowest level may know these of their siblings.
+const PLAIN: [(&str, &str); 3] = [
+    ("status", "config"),
+    ("events", "config"),
+    ("events", "status"),
+];
+
+#[test]
+fn the_host_knows_in_one_direction() {
+    let levels: BTreeMap<&str, usize> = LEVELS
+        .iter()
+        .enumerate()
+        .flat_map(|(level, rooms)| rooms.iter().map(move |room| (*room, level)))
+        .collect();
+    let mut wrong = Vec::new();
+    for (path, text) in sources(&root().join("host/src")) {
+        let here = room(&path);
+        if ["lib", "main", "cli"].contains(&here)
+            || path.ends_with("tests.rs")
+            || path.contains("/tests/")
+        {
+            continue;
+        }
+        let level = *levels
+            .get(here)
+            .unwrap_or_else(|| panic!("{path}: a room that docs/architecture.md does not have"));
+        let code = code(&text);
+        for there in levels
+            .keys()
+            .filter(|there| **there != here && code.contains(&format!("crate::{there}::")))
+        {
+            if levels[there] <= level && !PLAIN.contains(&(here, there)) {
+                wrong.push(format!("{path} knows {there}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_command_line_uses_the_library_from_outside() {
+    for (path, text) in sources(&root().join("host/src/cli")) {
+        for line in code(&text).lines().filter(|line| line.contains("crate::")) {
+            panic!(
+                "cli/{path}: `{}`: the binary uses the public interface",
+                line.trim()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_only_one_room_may_name() {
+    let only = [
+        ("notify::", "swap"),
+        ("wasmtime::", "policy"),
+        ("stub_master::", "cli"),
+        ("axum::", "admin"),
+        ("hyper::", "admin"),
+    ];
+    for (path, text) in sources(&root().join("host/src")) {
+        let code = code(&text);
+        for (name, owner) in only {
+            let named = code.match_indices(name).any(|(at, _)| {
+                // Not the end of another word, nor a path in our own crate.
+                !code[..at].ends_with(|before: char| {
+                    before.is_alphanumeric() || before == '_' || before == ':'
+                })
+            });
+            assert!(
+                !named || room(&path) == owner,
+                "{path} names {name}, which only {owner}/ may"
+            );
+        }
+    }
+}
+
+/// What each crate may depend on of our own, in the product.
+#[test]
+fn crates_depend_in_one_direction() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        (
+            "host",
+            &["locum-remoting", "locum-tables", "stub-master"][..],
+        ),
+        ("host/remoting", &[]),
+        ("host/tables", &[]),
+        ("plugins/sdk", &["locum-tables"]),
+        ("plugins/policies", &[]),
+        ("plugins/topic", &["locum-sdk"]),
+        ("plugins/offset", &["locum-sdk"]),
+        ("plugins/delay", &["locum-sdk"]),
+        ("plugins/subgroup", &["locum-sdk"]),
+        ("plugins/examples/offset-mirror", &["locum-sdk"]),
+        ("plugins/examples/topic-filter", &["locum-sdk"]),
+        ("tests/stub-master", &["locum-remoting"]),
+    ]);
+    let workspace = manifest("Cargo.toml");
+    let ours: BTreeSet<&str> = workspace["workspace"]["dependencies"]
+        .as_table()
+        .unwrap()
+        .iter()
+        .filter(|(_, value)| value.get("path").is_some())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    for (folder, allowed) in allowed {
+        let manifest = manifest(&format!("{folder}/Cargo.toml"));
+        let dependencies = manifest
+            .get("dependencies")
+            .and_then(toml::Value::as_table)
+            .cloned()
+            .unwrap_or_default();
+        for name in dependencies
+            .keys()
+            .filter(|name| ours.contains(name.as_str()))
+        {
+            assert!(
+                allowed.contains(&name.as_str()),
+                "{folder} depends on {name}"
+            );
+        }
+    }
+}
+
+fn manifest(path: &str) -> toml::Value {
+    let text = std::fs::read_to_string(root().join(path)).unwrap();
+    toml::Value::Table(text.parse().unwrap())
+}
