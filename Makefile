@@ -40,7 +40,7 @@ clean: ## Remove what was built
 	rm -rf dist
 
 # The version that `make lint` installs where there is none.
-CARGO_DENY := 0.19.0
+CARGO_DENY := 0.20.2
 
 # Policies are built for this target; rustup knows the toolchain from rust-toolchain.toml.
 .PHONY: tools

@@ -459,7 +459,7 @@ fn setting_text(name: &str, value: toml::Value) -> Result<String, String> {
 }
 
 /// The name stands in paths and in URLs.
-fn checked_name(name: String) -> Result<String, String> {
+pub(crate) fn checked_name(name: String) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(fits) {
         return Err(format!(

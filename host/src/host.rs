@@ -1,6 +1,7 @@
 //! All replicas of one process: start, the plugin folder, stop.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use tokio::sync::{Notify, broadcast};
 use tokio::task::JoinHandle;
 
 use crate::clock::now;
-use crate::config::{Config, PluginsConfig, ReplicaConfig};
+use crate::config::{Config, PluginsConfig, ReplicaConfig, checked_name};
 use crate::events::Event;
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
 use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared};
@@ -62,6 +63,9 @@ pub enum StartError {
         /// Why.
         source: OpenReplicaError,
     },
+    /// A replica's name cannot stand in a path.
+    #[error("{0}")]
+    Name(String),
     /// The host has a replica of that name.
     #[error("there is a replica `{0}` already")]
     NameTaken(String),
@@ -150,9 +154,8 @@ impl HostBuilder {
         };
         let count = self.replicas.len();
         for (name, config) in self.replicas {
-            host.inner.add(&name, config, count)?;
+            host.inner.add(name, config, count).await?;
         }
-        host.inner.look().await;
         Ok(host)
     }
 }
@@ -188,9 +191,7 @@ impl Host {
         config: ReplicaConfig,
     ) -> Result<Replica, StartError> {
         let count = self.inner.replicas().len() + 1;
-        let replica = self.inner.add(name, config, count)?;
-        self.inner.look().await;
-        Ok(replica)
+        self.inner.add(name.to_owned(), config, count).await
     }
 
     /// Stops a replica and gives its directory free; its files stay. Whether there was one.
@@ -257,70 +258,82 @@ impl Inner {
         self.replicas.lock().values().cloned().collect()
     }
 
-    fn add(&self, name: &str, config: ReplicaConfig, count: usize) -> Result<Replica, StartError> {
-        if self.replicas.lock().contains_key(name) {
-            return Err(StartError::NameTaken(name.to_owned()));
+    /// Policies first, so that the first tick of all has one; then the directory; then the schedule.
+    async fn add(
+        self: &Arc<Self>,
+        name: String,
+        config: ReplicaConfig,
+        count: usize,
+    ) -> Result<Replica, StartError> {
+        let name = checked_name(name).map_err(StartError::Name)?;
+        if self.replicas.lock().contains_key(&name) {
+            return Err(StartError::NameTaken(name));
         }
-        let replica = Replica::start(
-            name,
-            config,
-            count,
-            &self.state_directory,
-            Arc::clone(&self.shared),
-        )
-        .map_err(|source| StartError::Replica {
-            name: name.to_owned(),
-            source,
-        })?;
-        self.replicas
-            .lock()
-            .insert(name.to_owned(), replica.clone());
+        for slot in Slot::ALL {
+            self.look(config.plugin(slot)).await;
+        }
+        let inner = Arc::clone(self);
+        let replica = off_thread(move || inner.open(name, config, count)).await?;
+        for (slot, file) in replica.plugins() {
+            let plugins = self.plugins.lock();
+            if let Some(found) = plugins.found.get(&file) {
+                replica.offer(slot, found.as_ref().map_err(String::as_str), &file);
+            }
+        }
+        let mut replicas = self.replicas.lock();
+        replicas.insert(replica.name().to_owned(), replica.clone());
+        replica.run();
         Ok(replica)
     }
 
+    fn open(
+        &self,
+        name: String,
+        config: ReplicaConfig,
+        count: usize,
+    ) -> Result<Replica, StartError> {
+        let shared = Arc::clone(&self.shared);
+        Replica::open(&name, config, count, &self.state_directory, shared)
+            .map_err(|source| StartError::Replica { name, source })
+    }
+
     /// Looks at every file that a slot uses, and offers to each slot what is new to it.
-    async fn look(self: &Arc<Self>) {
-        let files: BTreeSet<PathBuf> = self
-            .replicas()
-            .iter()
-            .flat_map(|replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>())
-            .collect();
+    async fn look_at_all(self: &Arc<Self>) {
+        let used = |replica: Replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>();
+        let files: BTreeSet<PathBuf> = self.replicas().into_iter().flat_map(used).collect();
         for file in files {
-            let inner = Arc::clone(self);
-            let looked = tokio::task::spawn_blocking(move || inner.look_at(&file)).await;
-            if let Err(error) = looked {
-                tracing::error!(%error, "looking at a plugin file failed");
-            }
+            self.look(file).await;
         }
     }
 
-    /// Reads and, if its content is new, compiles a file. Blocking: off the scheduler.
-    fn look_at(&self, file: &Path) {
+    /// Reads and, if its content is new, compiles a file, off the runtime's threads.
+    async fn look(self: &Arc<Self>, file: PathBuf) {
+        let inner = Arc::clone(self);
+        off_thread(move || inner.look_now(&file)).await;
+    }
+
+    fn look_now(&self, file: &Path) {
         let mut plugins = self.plugins.lock();
-        match plugins.files.look(file) {
-            Seen::New(content) => {
-                let found = self.load(&content, file);
-                plugins.found.insert(file.to_owned(), found);
-            }
-            Seen::Missing => {
-                let said = "the file is not there; what runs goes on".to_owned();
-                plugins.found.insert(file.to_owned(), Err(said));
-            }
-            Seen::Unreadable(reason) => {
-                plugins.found.insert(file.to_owned(), Err(reason));
-            }
-            Seen::Same => {}
-        }
-        if let Some(found) = plugins.found.get(file) {
-            self.offer(file, found);
-        }
+        let found = match plugins.files.look(file) {
+            Seen::New(content) => self.load(&content, file),
+            Seen::Missing => Err(format!("{} is not in the plugin folder", file.display())),
+            Seen::Unreadable(reason) => Err(reason),
+            Seen::Same => return,
+        };
+        self.offer(file, &found);
+        plugins.found.insert(file.to_owned(), found);
     }
 
     fn load(&self, content: &Content, file: &Path) -> Result<Policy, String> {
         let begun = Instant::now();
-        let loaded = self.engine.load(&content.bytes);
+        // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
+        let load = AssertUnwindSafe(|| self.engine.load(&content.bytes));
+        let loaded = match catch_unwind(load) {
+            Ok(loaded) => loaded.map_err(|refusal| chain(&refusal)),
+            Err(_) => Err("the compiler panicked on it; what ran before goes on".to_owned()),
+        };
         tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
-        loaded.map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))
+        loaded.map_err(|reason| format!("{} is refused: {reason}", file.display()))
     }
 
     fn offer(&self, file: &Path, found: &Result<Policy, String>) {
@@ -357,8 +370,20 @@ async fn watch_plugins(host: Arc<Inner>, config: PluginsConfig, scheduled: bool)
             if let Some(problem) = watcher.renew() {
                 tracing::warn!("{problem}");
             }
-            host.look().await;
+            host.look_at_all().await;
         }
+    }
+}
+
+/// Runs what blocks. A panic in it goes on here.
+async fn off_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(run).await {
+        Ok(ran) => ran,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is going, and this future with it.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! `locum demo`: the main job before your eyes, on a stub master of this process.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use locum::status::{Status, TickResult};
@@ -297,7 +297,7 @@ fn table(status: &Status) -> Columns {
                 .map_or_else(dash, |version| version.counter.to_string()),
             routine
                 .last_success
-                .map_or_else(dash, |time| format!("{} ms", time.age_ms())),
+                .map_or_else(dash, |time| format!("{} ms", time.age_ms(SystemTime::now()))),
             routine.policy.as_ref().map_or_else(dash, |policy| {
                 format!("{} {:.8}", policy.name, policy.sha256)
             }),

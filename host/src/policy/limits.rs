@@ -113,16 +113,21 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// At most `bytes` of `text`, cut between characters; a cut text says how long it was.
+/// At most `bytes` of a text that a policy made, on one line: it ends up in logs and tables. A cut text says how long it was.
 pub(super) fn clip(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
+    let kept = &text[..text.floor_char_boundary(bytes)];
+    let mut line = String::with_capacity(kept.len());
+    for character in kept.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
     }
-    format!(
-        "{}... ({} bytes in all)",
-        &text[..text.floor_char_boundary(bytes)],
-        text.len()
-    )
+    if kept.len() < text.len() {
+        line.push_str(&format!("... ({} bytes in all)", text.len()));
+    }
+    line
 }
 
 /// Counts all memories and tables of a store together (wasmtime's own limits count each for itself) and traps where growing
@@ -210,8 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_clipped_between_characters() {
+    fn texts_are_clipped_between_characters_and_kept_on_one_line() {
         assert_eq!(clip("short", 5), "short");
+        assert_eq!(clip("two\nlines\u{1b}[2J", 100), r"two\nlines\u{1b}[2J");
         assert_eq!(clip("zürich", 2), "z... (7 bytes in all)");
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) answers: BTreeMap<&'static str, Result<Table, FetchError>>,
     /// In the order of `writes`; none before the guest asks for it.
     pub(super) drafts: Vec<Option<Draft>>,
+    /// Bytes of names and values in the tick's memory.
+    pub(super) memory_bytes: usize,
     pub(super) log: Log,
 }
 
@@ -41,6 +43,11 @@ impl State {
         handles.set_max_capacity(tick.limits.handles);
         Self {
             drafts: vec![None; writes.len()],
+            memory_bytes: tick
+                .memory
+                .iter()
+                .map(|(name, value)| name.len() + value.len())
+                .sum(),
             limiter: MemoryLimiter::new(tick.limits.memory),
             answers: BTreeMap::new(),
             tick,

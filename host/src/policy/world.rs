@@ -272,18 +272,25 @@ impl memory::Host for Import<'_> {
         name: String,
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), memory::MemoryError>> {
-        let others = self.tick.memory.iter().filter(|(other, _)| **other != name);
-        let kept: usize = others.map(|(name, value)| name.len() + value.len()).sum();
         let limit = self.tick.limits.memory_bytes;
-        if kept.saturating_add(name.len()).saturating_add(value.len()) > limit {
+        let old = self
+            .tick
+            .memory
+            .get(&name)
+            .map_or(0, |old| name.len() + old.len());
+        let bytes = self.memory_bytes - old + name.len() + value.len();
+        if bytes > limit {
             return Ok(Err(memory::MemoryError::TooLarge(limit as u64)));
         }
+        self.memory_bytes = bytes;
         self.tick.memory.insert(name, value);
         Ok(Ok(()))
     }
 
     fn remove(&mut self, name: String) -> wasmtime::Result<()> {
-        self.tick.memory.remove(&name);
+        if let Some(old) = self.tick.memory.remove(&name) {
+            self.memory_bytes -= name.len() + old.len();
+        }
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ mod slot;
 mod tick;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ pub(crate) struct Inner {
     phase: Duration,
     shared: Arc<Shared>,
     state: Mutex<State>,
-    files: Arc<tokio::sync::Mutex<Files>>,
+    /// None once the replica has stopped.
+    files: Arc<tokio::sync::Mutex<Option<Files>>>,
     wakes: BTreeMap<Slot, Notify>,
     term: watch::Sender<u64>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -88,8 +89,8 @@ pub enum CommandError {
 }
 
 impl Replica {
-    /// Opens the directory, loads its tables and takes the role. The schedule starts at once.
-    pub(crate) fn start(
+    /// Opens the directory and loads its tables; nothing runs before [`Replica::run`]. Blocking.
+    pub(crate) fn open(
         name: &str,
         config: ReplicaConfig,
         replicas: usize,
@@ -97,13 +98,12 @@ impl Replica {
         shared: Arc<Shared>,
     ) -> Result<Self, OpenReplicaError> {
         let (files, opened) = Files::open(name, &config, state_directory)?;
-        let role = opened.role;
         let slots = Slot::ALL
             .into_iter()
             .map(|slot| (slot, opened.slot(slot)))
             .collect();
         let state = State {
-            role,
+            role: opened.role,
             master: None,
             link: None,
             in_use: opened.in_use,
@@ -113,27 +113,32 @@ impl Replica {
             notes: opened.notes,
             slots,
         };
-        let replica = Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             phase: phase(name, replicas, config.period.every),
             config,
             shared,
             state: Mutex::new(state),
-            files: Arc::new(tokio::sync::Mutex::new(files)),
+            files: Arc::new(tokio::sync::Mutex::new(Some(files))),
             wakes: Slot::ALL
                 .into_iter()
                 .map(|slot| (slot, Notify::new()))
                 .collect(),
             term: watch::Sender::new(0),
             tasks: Mutex::new(Vec::new()),
-        }));
-        replica.0.take_role(role);
-        let tasks = Slot::ALL.map(|slot| tokio::spawn(slot::run(Arc::clone(&replica.0), slot)));
-        replica.0.tasks.lock().extend(tasks);
-        for note in &replica.0.state().notes {
-            replica.0.emit_note(note.clone());
-        }
-        Ok(replica)
+        })))
+    }
+
+    /// Takes the role. A slave's schedule starts at once.
+    pub(crate) fn run(&self) {
+        let (role, notes) = {
+            let state = self.0.state();
+            (state.role, state.notes.clone())
+        };
+        self.0.take_role(role);
+        let tasks = Slot::ALL.map(|slot| tokio::spawn(slot::run(Arc::clone(&self.0), slot)));
+        self.0.tasks.lock().extend(tasks);
+        notes.into_iter().for_each(|note| self.0.emit_note(note));
     }
 
     /// Its name in the configuration.
@@ -185,7 +190,17 @@ impl Replica {
     }
 
     async fn set_paused(&self, slot: Slot, paused: bool) -> Result<(), CommandError> {
-        self.0.slot(slot, |state| state.paused = paused);
+        {
+            let mut state = self.0.state();
+            let scheduled = self.0.shared.scheduled && state.role == Role::Slave;
+            let in_slot = state.slots.entry(slot).or_default();
+            if in_slot.paused && !paused && scheduled {
+                // Due at once, and what passed meanwhile was not missed.
+                let period = self.0.config.period(slot).every;
+                in_slot.reschedule(Some(Schedule::start(now(), Duration::ZERO, period)));
+            }
+            in_slot.paused = paused;
+        }
         self.0.wake(slot);
         self.0
             .recorded(move |files| files.record_paused(slot, paused))
@@ -222,8 +237,7 @@ impl Replica {
     /// [`AdoptError`]: a broker still runs there, a file is bad, the disk failed.
     pub async fn adopt(&self, overwrite: bool) -> Result<Vec<String>, AdoptError> {
         let inner = Arc::clone(&self.0);
-        let mut files = Arc::clone(&self.0.files).lock_owned().await;
-        let run = move || {
+        let adopt = move |files: &mut Files| {
             let adopted = files.adopt(overwrite)?;
             let mut state = inner.state();
             // Overwriting, what we had in memory is what is to be written again.
@@ -233,9 +247,11 @@ impl Replica {
             state.in_use = None;
             Ok(adopted.notes)
         };
-        let adopted = tokio::task::spawn_blocking(run)
+        let adopted = self
+            .0
+            .with_files(adopt)
             .await
-            .unwrap_or_else(|error| Err(AdoptError::Host(error.to_string())))?;
+            .unwrap_or_else(|stopped| Err(AdoptError::Host(stopped)))?;
         Slot::ALL.into_iter().for_each(|slot| self.0.wake(slot));
         Ok(adopted)
     }
@@ -262,7 +278,7 @@ impl Replica {
     }
 
     /// The plugin file of each slot.
-    pub(crate) fn plugins(&self) -> impl Iterator<Item = (Slot, std::path::PathBuf)> + '_ {
+    pub(crate) fn plugins(&self) -> impl Iterator<Item = (Slot, PathBuf)> + '_ {
         Slot::ALL
             .into_iter()
             .map(|slot| (slot, self.0.config.plugin(slot)))
@@ -326,6 +342,8 @@ impl Replica {
             // A slot's task that panicked has been told of already.
             let _ = task.await;
         }
+        // Whoever still has a handle does not keep the directory.
+        *self.0.files.lock().await = None;
     }
 
     /// Stops without waiting.
@@ -447,11 +465,23 @@ impl Inner {
         &self,
         change: impl FnOnce(&mut Files) -> Result<(), String> + Send + 'static,
     ) -> Result<(), CommandError> {
-        let mut files = Arc::clone(&self.files).lock_owned().await;
-        let saved = tokio::task::spawn_blocking(move || change(&mut files)).await;
-        saved
-            .unwrap_or_else(|error| Err(error.to_string()))
+        self.with_files(change)
+            .await
+            .unwrap_or_else(Err)
             .map_err(CommandError::NotRecorded)
+    }
+
+    /// Does something with the files, off the runtime's threads. The error says that there is nothing to do it with.
+    async fn with_files<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&mut Files) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let mut files = Arc::clone(&self.files).lock_owned().await;
+        let run = move || files.as_mut().map(run);
+        match tokio::task::spawn_blocking(run).await {
+            Ok(ran) => ran.ok_or_else(|| "the replica has stopped".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn emit(&self, event: Event, repeats: u64) {

@@ -408,9 +408,8 @@ impl Attempt {
         &self,
         run: impl FnOnce(&mut files::Files) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
-        let mut files = Arc::clone(&self.replica.files).lock_owned().await;
-        let ran = tokio::task::spawn_blocking(move || run(&mut files)).await;
-        ran.unwrap_or_else(|error| Err(Fault::new(ErrorKind::Internal, error.to_string())))
+        let ran = self.replica.with_files(run).await;
+        ran.unwrap_or_else(|error| Err(Fault::new(ErrorKind::Internal, error)))
     }
 
     fn fault(&self, error: RunError) -> Fault {

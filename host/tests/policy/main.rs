@@ -1,5 +1,7 @@
 //! Policies as the host runs them: real components on a scripted master.
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
+
 mod limits;
 mod load;
 mod support;

@@ -20,10 +20,13 @@ struct Arguments {
     /// The folder to leave them in.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
+    /// Packages of this workspace to build, such as `policy-topic`; all policies and examples if none is named.
+    #[arg(value_name = "PACKAGE")]
+    packages: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse().out) {
+    match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -37,7 +40,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(out: &Path) -> Result<(), Error> {
+fn run(arguments: &Arguments) -> Result<(), Error> {
+    let out = &arguments.out;
+    if !arguments.packages.is_empty() {
+        let packages: Vec<&str> = arguments.packages.iter().map(String::as_str).collect();
+        return policies::build(&packages)?
+            .iter()
+            .try_for_each(|built| lay_out(built, out));
+    }
     for built in policies::build(&POLICIES)? {
         lay_out(&built, out)?;
     }

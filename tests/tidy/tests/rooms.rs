@@ -1,4 +1,5 @@
 //! Who may know whom: `docs/architecture.md` as a test.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Rules about the texts of the tree.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 
