@@ -100,10 +100,13 @@ pub fn phase(name: &str, replicas: usize, period: Duration) -> Duration {
     if replicas <= PHASED_FROM {
         return Duration::ZERO;
     }
-    // FNV-1a: stable over restarts and builds, which the standard hashers are not.
+    // FNV-1a, stable over restarts and builds, which the standard hashers are not; then mixed, since names of one fleet
+    // differ in their last digits only.
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let hash = hash ^ (hash >> 32);
     period.mul_f64((hash >> 11) as f64 / (1_u64 << 53) as f64)
 }
 

@@ -12,7 +12,9 @@ pub struct Time(pub u64);
 impl Time {
     /// Milliseconds from then until `now`; 0 for a time to come.
     pub fn age_ms(self, now: std::time::SystemTime) -> u64 {
-        let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since = now
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         u64::try_from(since.as_millis()).map_or(u64::MAX, |now| now.saturating_sub(self.0))
     }
 }

@@ -295,9 +295,9 @@ fn table(status: &Status) -> Columns {
             table
                 .and_then(|table| table.version)
                 .map_or_else(dash, |version| version.counter.to_string()),
-            routine
-                .last_success
-                .map_or_else(dash, |time| format!("{} ms", time.age_ms(SystemTime::now()))),
+            routine.last_success.map_or_else(dash, |time| {
+                format!("{} ms", time.age_ms(SystemTime::now()))
+            }),
             routine.policy.as_ref().map_or_else(dash, |policy| {
                 format!("{} {:.8}", policy.name, policy.sha256)
             }),

@@ -437,9 +437,9 @@ impl Attempt {
 }
 
 /// A policy may go on without a table that the master does not have; anything else is told, although its drafts stand.
-fn counts_as_failure(live: &Live, kind: &TableKind, error: &FetchError) -> bool {
+fn counts_as_failure(live: &Live, kind: &'static TableKind, error: &FetchError) -> bool {
     let writes = &live.policy.description().writes;
-    writes.iter().any(|written| *written == kind)
+    writes.contains(&kind)
         && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
 }
 

@@ -1,1 +1,4 @@
-//! The host against a stub master.
+//! The host against a stub master, and, for what is about time, against a scripted master without sockets.
+
+mod behaviour;
+mod support;

@@ -1,0 +1,3 @@
+//! The behaviour of RocketMQ's `SlaveSynchronize` and of the schedule around it, sentence by sentence.
+
+mod time;

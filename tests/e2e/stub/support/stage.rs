@@ -1,0 +1,151 @@
+//! The folders of one test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, Slot};
+use serde_json::Value;
+use stub_master::Stub;
+use tempfile::TempDir;
+
+/// The replica of a test that has one.
+pub(crate) const REPLICA: &str = "broker-a";
+
+/// Each file's inode, time in nanoseconds and bytes, by its name.
+pub(crate) type Prints = BTreeMap<String, (u64, i128, Vec<u8>)>;
+
+/// A plugin folder with the four policies, a state directory, and a broker's store with its `config`.
+pub(crate) struct Stage {
+    root: TempDir,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let stage = Self::without_policies();
+        for slot in Slot::ALL {
+            stage.install(slot, &policies::all().bytes(slot.name()));
+        }
+        stage
+    }
+
+    pub(crate) fn without_policies() -> Self {
+        let stage = Self {
+            root: TempDir::new().unwrap(),
+        };
+        fs::create_dir(stage.plugins()).unwrap();
+        stage
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.path("plugins")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// A broker's store root.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path("store")
+    }
+
+    /// The directory that the replica fills.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.store().join("config")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory().join(name)
+    }
+
+    /// Puts a component where a slot looks for it.
+    pub(crate) fn install(&self, slot: Slot, component: &[u8]) {
+        fs::write(self.plugin(slot), component).unwrap();
+    }
+
+    pub(crate) fn plugin(&self, slot: Slot) -> PathBuf {
+        self.plugins().join(format!("{slot}.wasm"))
+    }
+
+    /// A slave's replica that is due at once, then each second.
+    pub(crate) fn replica(&self, master: &Stub) -> ReplicaConfig {
+        ReplicaConfig {
+            master: Some(master.address()),
+            first_delay: Duration::ZERO,
+            period: Period::named(Duration::from_secs(1)),
+            ..ReplicaConfig::new(self.directory())
+        }
+    }
+
+    /// A host whose schedule runs.
+    pub(crate) fn host(&self, replica: ReplicaConfig) -> HostBuilder {
+        Host::builder(self.state(), PluginsConfig::new(self.plugins())).replica(REPLICA, replica)
+    }
+
+    /// A host that runs its routines when it is asked.
+    pub(crate) async fn quiet_host(&self, replica: ReplicaConfig) -> Host {
+        self.host(replica).without_schedule().start().await.unwrap()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.file(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A file of the replica as strict JSON.
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// The names of a table's entries in its file.
+    pub(crate) fn keys(&self, name: &str, member: &str) -> Vec<String> {
+        let table = self.json(name);
+        let entries = table[member].as_object();
+        entries
+            .unwrap_or_else(|| panic!("{name} has no {member}"))
+            .keys()
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn topics(&self) -> Vec<String> {
+        self.keys("topics.json", "topicConfigTable")
+    }
+
+    /// Every table's file, main and `.bak`: what a tick without a change must leave alone.
+    pub(crate) fn prints(&self) -> Prints {
+        prints(&self.directory(), |name| {
+            name.ends_with(".json") || name.ends_with(".bak")
+        })
+    }
+
+    /// The names of all files in the directory that are not hidden.
+    pub(crate) fn names(&self) -> Vec<String> {
+        prints(&self.directory(), |name| !name.starts_with('.'))
+            .into_keys()
+            .collect()
+    }
+}
+
+fn prints(folder: &Path, wanted: impl Fn(&str) -> bool) -> Prints {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Prints::new();
+    };
+    entries
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+        .filter(|(name, _)| wanted(name))
+        .map(|(name, path)| {
+            let found = fs::metadata(&path).unwrap();
+            let time = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
+            (name, (found.ino(), time, fs::read(path).unwrap()))
+        })
+        .collect()
+}
