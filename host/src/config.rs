@@ -231,14 +231,12 @@ impl Config {
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let file: ConfigFile =
             toml::from_str(text).map_err(|error| parse_error(&error, text, path))?;
-        let base =
-            std::path::absolute(path.parent().unwrap_or(Path::new(""))).map_err(|source| {
-                ConfigError::Read {
-                    path: path.to_owned(),
-                    source,
-                }
-            })?;
-        file.resolve(&base).map_err(|message| ConfigError::Invalid {
+        let whole = std::path::absolute(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let base = whole.parent().unwrap_or(Path::new("/"));
+        file.resolve(base).map_err(|message| ConfigError::Invalid {
             path: path.to_owned(),
             message,
         })

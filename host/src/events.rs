@@ -69,8 +69,9 @@ pub enum Event {
 }
 
 impl Event {
-    /// One line in the log. `repeats` counts the same event in a row; only the first and then ever fewer are told.
-    pub(crate) fn log(&self, repeats: u64) {
+    /// One line in the log. Of the same event in a row only the first is told, and then ever fewer.
+    pub(crate) fn log(&self, telling: Telling) {
+        let repeats = telling.repeats;
         if repeats > 0 && !(repeats + 1).is_power_of_two() {
             return;
         }
@@ -93,7 +94,7 @@ impl Event {
                 replica,
                 slot,
                 tick,
-            } => log_tick(replica, *slot, tick, repeats),
+            } => log_tick(replica, *slot, tick, telling),
             Self::NotRun {
                 replica,
                 slot,
@@ -109,6 +110,10 @@ impl Event {
         }
     }
 
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::TickEnded { tick, .. } if tick.result == TickResult::Failed)
+    }
+
     /// What makes two events in a row "the same" for the log.
     pub(crate) fn sameness(&self) -> String {
         match self {
@@ -119,20 +124,36 @@ impl Event {
     }
 }
 
-fn log_tick(replica: &str, slot: Slot, tick: &TickStatus, repeats: u64) {
+/// How an event stands to the one before it of the same slot.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Telling {
+    /// How often the same was told before, in a row.
+    pub(crate) repeats: u64,
+    /// The one before was a failure, and this is none.
+    pub(crate) recovered: bool,
+}
+
+/// An unchanged tick is no news, unless the one before it failed.
+fn log_tick(replica: &str, slot: Slot, tick: &TickStatus, telling: Telling) {
     let TickStatus {
         number,
         duration_ms,
         sha256,
+        result,
         ..
     } = tick;
-    match (tick.result, &tick.error) {
+    let repeats = telling.repeats;
+    match (result, &tick.error) {
         (TickResult::Failed, error) => {
             let error = error.as_deref().unwrap_or("unknown");
             tracing::warn!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, %error, "tick failed");
         }
-        (result, _) => {
-            tracing::info!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, %result, "tick");
+        (TickResult::Unchanged, _) if !telling.recovered => {
+            tracing::debug!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, %result, "tick");
+        }
+        _ => {
+            let recovered = telling.recovered;
+            tracing::info!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, recovered, %result, "tick");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Logs, and the words for errors.
 
 use std::error::Error;
+use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
@@ -17,8 +18,11 @@ pub enum LogFormat {
 /// A second call in one process does nothing.
 pub fn log_to_stderr(format: LogFormat, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Colour is for people: not for a file, nor for who asks for none (https://no-color.org).
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(colour)
         .with_writer(std::io::stderr);
     // It fails where the embedder has set up its own, which then goes on.
     let _ = match format {

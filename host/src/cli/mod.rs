@@ -97,9 +97,9 @@ struct LogArgs {
     /// How log lines look
     #[arg(long, env = "LOCUM_LOG_FORMAT", value_enum, default_value_t = LogLines::Text)]
     log_format: LogLines,
-    /// What is logged, such as `info` or `warn,locum::master=debug`
-    #[arg(long, env = "LOCUM_LOG", default_value = "info", value_name = "FILTER")]
-    log: String,
+    /// What is logged, such as `info` or `warn,locum::master=debug`; `info` for `run`, `warn` otherwise, if not given
+    #[arg(long, env = "LOCUM_LOG", value_name = "FILTER")]
+    log: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -109,12 +109,12 @@ enum LogLines {
 }
 
 impl LogArgs {
-    fn start(&self) {
+    fn start(&self, filter: &str) {
         let format = match self.log_format {
             LogLines::Text => LogFormat::Text,
             LogLines::Json => LogFormat::Json,
         };
-        locum::telemetry::log_to_stderr(format, &self.log);
+        locum::telemetry::log_to_stderr(format, self.log.as_deref().unwrap_or(filter));
     }
 }
 

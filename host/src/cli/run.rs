@@ -24,7 +24,7 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(args: &RunArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
-    args.log.start();
+    args.log.start("info");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("locum")

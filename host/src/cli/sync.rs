@@ -26,7 +26,7 @@ pub(super) struct SyncArgs {
 
 pub(super) fn sync(args: &SyncArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
-    args.log.start();
+    args.log.start("warn");
     let reports = block_on(pass(args, config))?;
     match args.output.output {
         Output::Json => output::print_json(&reports)?,
@@ -100,7 +100,7 @@ fn text(reports: &[SyncReport], dry_run: bool) -> String {
         columns.row([
             report.replica.clone(),
             report.routine.clone(),
-            result(report),
+            result(report, dry_run),
             changes(report, dry_run),
         ]);
     }
@@ -116,8 +116,9 @@ fn text(reports: &[SyncReport], dry_run: bool) -> String {
     format!("{columns}{details}")
 }
 
-fn result(report: &SyncReport) -> String {
+fn result(report: &SyncReport, dry_run: bool) -> String {
     match (&report.tick, report.not_run) {
+        (Some(tick), _) if dry_run && tick.result == TickResult::Updated => "differs".to_owned(),
         (Some(tick), _) => tick.result.to_string(),
         (None, Some(state)) => format!("not run: {state}"),
         (None, None) => "unknown".to_owned(),

@@ -142,3 +142,12 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
         );
     }
 }
+
+#[test]
+fn a_configuration_in_the_current_folder_needs_no_folder() {
+    let text = "[replica.a]\ndirectory = 'a'\nmaster = 'm:1'";
+    let config = Config::from_toml(text, Path::new("locum.toml")).unwrap();
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(config.replicas["a"].directory, here.join("a"));
+    assert_eq!(config.state_directory, here.join("state"));
+}

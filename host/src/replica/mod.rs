@@ -28,7 +28,7 @@ pub use tick::{SyncReport, TableChange};
 
 use crate::clock::now;
 use crate::config::{ReplicaConfig, Role};
-use crate::events::Event;
+use crate::events::{Event, Telling};
 use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
 use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
@@ -159,7 +159,7 @@ impl Replica {
                 replica: self.0.name.clone(),
                 role,
             },
-            0,
+            Telling::default(),
         );
         self.0.recorded(move |files| files.record_role(role)).await
     }
@@ -308,7 +308,7 @@ impl Replica {
                             slot,
                             policy,
                         },
-                        0,
+                        Telling::default(),
                     );
                 }
             }
@@ -325,7 +325,7 @@ impl Replica {
                             slot,
                             reason,
                         },
-                        0,
+                        Telling::default(),
                     );
                 }
             }
@@ -484,8 +484,8 @@ impl Inner {
         }
     }
 
-    fn emit(&self, event: Event, repeats: u64) {
-        event.log(repeats);
+    fn emit(&self, event: Event, telling: Telling) {
+        event.log(telling);
         // Nobody may be listening.
         let _ = self.shared.events.send(event);
     }
@@ -496,7 +496,7 @@ impl Inner {
                 replica: self.name.clone(),
                 note,
             },
-            0,
+            Telling::default(),
         );
     }
 }

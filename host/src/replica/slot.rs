@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::tick::{Attempt, Ended, Mode, SyncReport};
 use super::{Inner, State};
 use crate::clock::now;
-use crate::events::Event;
+use crate::events::{Event, Telling};
 use crate::policy::{Memory, Policy, Settings};
 use crate::schedule::Schedule;
 use crate::status::{RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time};
@@ -48,20 +48,26 @@ pub(super) struct SlotState {
 struct Told {
     sameness: String,
     repeats: u64,
+    failed: bool,
 }
 
 impl Told {
-    fn again(&mut self, event: &Event) -> u64 {
+    fn next(&mut self, event: &Event) -> Telling {
         let sameness = event.sameness();
         if sameness == self.sameness {
             self.repeats += 1;
-        } else {
-            *self = Self {
-                sameness,
-                repeats: 0,
+            return Telling {
+                repeats: self.repeats,
+                recovered: false,
             };
         }
-        self.repeats
+        let failed = event.is_failure();
+        let recovered = std::mem::replace(&mut self.failed, failed) && !failed;
+        (self.sameness, self.repeats) = (sameness, 0);
+        Telling {
+            repeats: 0,
+            recovered,
+        }
     }
 }
 
@@ -280,8 +286,8 @@ fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport 
         }
     };
     if let Some(event) = event {
-        let repeats = replica.slot(slot, |state| state.told.again(&event));
-        replica.emit(event, repeats);
+        let telling = replica.slot(slot, |state| state.told.next(&event));
+        replica.emit(event, telling);
     }
     SyncReport::new(name, slot, ended)
 }

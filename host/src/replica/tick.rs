@@ -439,8 +439,7 @@ impl Attempt {
 /// A policy may go on without a table that the master does not have; anything else is told, although its drafts stand.
 fn counts_as_failure(live: &Live, kind: &'static TableKind, error: &FetchError) -> bool {
     let writes = &live.policy.description().writes;
-    writes.contains(&kind)
-        && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
+    writes.contains(&kind) && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
 }
 
 /// Why a commit went no further.

@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, Slot};
+use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, Slot, Table, TableKind};
+use locum_tables::ReadLimits;
 use serde_json::Value;
 use stub_master::Stub;
 use tempfile::TempDir;
@@ -104,6 +105,12 @@ impl Stage {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
+    /// A file of the replica as a table.
+    pub(crate) fn table(&self, kind: &'static TableKind) -> Table {
+        let text = self.read(kind.file);
+        Table::from_file(kind, text.as_bytes(), &ReadLimits::default()).unwrap()
+    }
+
     /// The names of a table's entries in its file.
     pub(crate) fn keys(&self, name: &str, member: &str) -> Vec<String> {
         let table = self.json(name);
@@ -132,6 +139,12 @@ impl Stage {
             .into_keys()
             .collect()
     }
+}
+
+/// What the master answers now.
+pub(crate) fn answered(stub: &Stub, kind: &'static TableKind) -> Table {
+    let body = stub.tables().body(kind.request_code).unwrap();
+    Table::from_answer(kind, &body, &ReadLimits::default()).unwrap()
 }
 
 fn prints(folder: &Path, wanted: impl Fn(&str) -> bool) -> Prints {
