@@ -10,8 +10,7 @@ use locum::store::{
 };
 
 use super::error::{CliError, exit};
-use super::output::{self, Columns};
-use super::status::version_text;
+use super::output::{self, Columns, version_text};
 use super::{Output, OutputArg};
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use locum::DataVersion;
 use serde::Serialize;
 
 use super::error::{CliError, exit};
@@ -26,6 +27,14 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| CliError::new(exit::INTERNAL, error.to_string()))?;
     print(&format!("{text}\n"))
+}
+
+/// As RocketMQ orders them: state version, counter, time.
+pub(super) fn version_text(version: DataVersion) -> String {
+    format!(
+        "{}.{}@{}",
+        version.state_version, version.counter, version.timestamp
+    )
 }
 
 /// Columns of text under a line of heads, two spaces apart, no borders.

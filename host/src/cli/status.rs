@@ -1,15 +1,15 @@
 //! `locum status`.
 
 use clap::Args;
+use locum::Config;
 use locum::admin::ApiClient;
 use locum::status::{RoutineStatus, Status, TableStatus};
 use locum::store::{Inspection, RealDisk, inspect};
-use locum::{Config, DataVersion};
 use serde::Serialize;
 
 use super::directory;
 use super::error::{CliError, exit};
-use super::output::{self, Columns};
+use super::output::{self, Columns, version_text};
 use super::{ConfigArg, Output, OutputArg, block_on};
 
 #[derive(Args)]
@@ -132,12 +132,4 @@ fn routine_row(replica: &str, routine: &RoutineStatus) -> [String; 10] {
             |policy| format!("{} {} {:.8}", policy.name, policy.version, policy.sha256),
         ),
     ]
-}
-
-/// As RocketMQ orders them: state version, counter, time.
-pub(super) fn version_text(version: DataVersion) -> String {
-    format!(
-        "{}.{}@{}",
-        version.state_version, version.counter, version.timestamp
-    )
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use locum_tables::{Slot, Table, TableKind};
 
-use super::slot::SlotState;
-use super::tick::Fault;
+use super::outcome::Fault;
 use crate::clock::now_ms;
 use crate::config::{ReplicaConfig, Role};
 use crate::policy::Memory;
@@ -88,12 +87,14 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// A slot as it was left.
-    pub(super) fn slot(&self, slot: Slot) -> SlotState {
-        SlotState::recorded(
-            self.paused.contains(&slot),
-            self.memory.get(&slot).cloned().unwrap_or_default(),
-        )
+    /// Whether a command paused the slot.
+    pub(super) fn is_paused(&self, slot: Slot) -> bool {
+        self.paused.contains(&slot)
+    }
+
+    /// What the slot's policies remembered.
+    pub(super) fn memory(&self, slot: Slot) -> Memory {
+        self.memory.get(&slot).cloned().unwrap_or_default()
     }
 }
 
@@ -208,21 +209,26 @@ impl Files {
         Ok(Looked { in_use, rewrite })
     }
 
-    /// Puts a table's file in place, and notes who wrote it. What to tell is among the notes.
+    /// Puts a table's file in place, and notes who wrote it; without a `source` it is written again, and who wrote it first
+    /// stays. What to tell is among the notes.
     pub(super) fn commit(
         &mut self,
         table: &Table,
-        source: &str,
+        source: Option<&str>,
         policy: &PolicyStatus,
     ) -> Result<(Committed, Vec<String>), StoreError> {
         let commit = self.directory.commit(table)?;
+        let (source, policy) = match (source, self.record.tables.get(table.kind().name)) {
+            (None, Some(before)) => (before.source.clone(), before.policy.clone()),
+            (source, _) => (source.unwrap_or_default().to_owned(), policy_id(policy)),
+        };
         let committed_at = now_ms();
         let record = CommitRecord {
             entries: table.len() as u64,
             bytes: commit.bytes,
             version: table.version(),
-            source: source.to_owned(),
-            policy: policy_id(policy),
+            source: source.clone(),
+            policy,
             committed_at,
         };
         self.record
@@ -230,7 +236,7 @@ impl Files {
             .insert(table.kind().name.to_owned(), record);
         Ok((
             Committed {
-                source: source.to_owned(),
+                source,
                 at: Time(committed_at),
                 bytes: commit.bytes,
             },

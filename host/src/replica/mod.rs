@@ -8,7 +8,10 @@
 //! term ends is cancelled and leaves nothing behind.
 
 mod ask;
+mod asked;
 mod files;
+mod live;
+mod outcome;
 mod slot;
 mod tick;
 
@@ -24,18 +27,19 @@ use tokio::task::JoinHandle;
 
 pub use ask::{Masters, Remoting};
 pub use files::{AdoptError, OpenReplicaError};
-pub use tick::{SyncReport, TableChange};
+pub use outcome::{SyncReport, TableChange};
 
 use crate::clock::now;
 use crate::config::{ReplicaConfig, Role};
 use crate::events::{Event, Telling};
 use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
-use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
+use crate::status::{ReplicaStatus, RoutineState};
 use crate::telemetry::chain;
 use files::Files;
-use slot::{Live, SlotState};
-use tick::Mode;
+use live::Live;
+use outcome::Mode;
+use slot::SlotState;
 
 /// What every replica of a host shares.
 pub(crate) struct Shared {
@@ -100,7 +104,12 @@ impl Replica {
         let (files, opened) = Files::open(name, &config, state_directory)?;
         let slots = Slot::ALL
             .into_iter()
-            .map(|slot| (slot, opened.slot(slot)))
+            .map(|slot| {
+                (
+                    slot,
+                    SlotState::recorded(opened.is_paused(slot), opened.memory(slot)),
+                )
+            })
             .collect();
         let state = State {
             role: opened.role,
@@ -348,6 +357,10 @@ impl Replica {
 
     /// Stops without waiting.
     pub(crate) fn abandon(&self) {
+        let mut state = self.0.state();
+        state.stopping = true;
+        state.slots.values_mut().for_each(|slot| slot.asked.clear());
+        drop(state);
         self.0.tasks.lock().drain(..).for_each(|task| task.abort());
     }
 }
@@ -390,7 +403,14 @@ impl Inner {
 
     fn ask(&self, slot: Slot, mode: Mode) -> oneshot::Receiver<SyncReport> {
         let (answer, answered) = oneshot::channel();
-        self.slot(slot, |state| state.asked.push((mode, answer)));
+        {
+            let mut state = self.state();
+            // Nobody would answer any more: the channel closes instead.
+            if !state.stopping {
+                let in_slot = state.slots.entry(slot).or_default();
+                in_slot.asked.push((mode, answer));
+            }
+        }
         self.wake(slot);
         answered
     }
@@ -432,8 +452,8 @@ impl Inner {
         }
     }
 
-    /// The connection to the master; its address is read once for each tick.
-    fn way_to_master(&self) -> Result<Arc<dyn Fetch>, RoutineState> {
+    /// The master's address and the connection to it, read once for each tick.
+    fn way_to_master(&self) -> Result<(String, Arc<dyn Fetch>), RoutineState> {
         let mut state = self.state();
         let master = state.master.clone().ok_or(RoutineState::NoMaster)?;
         if Some(&master) == self.config.own_address.as_ref() {
@@ -443,7 +463,8 @@ impl Inner {
             let _on_io = self.shared.io.enter();
             self.shared.masters.connect(&master, &self.config)
         };
-        Ok(Arc::clone(state.link.get_or_insert_with(connect)))
+        let link = Arc::clone(state.link.get_or_insert_with(connect));
+        Ok((master, link))
     }
 
     /// A table's file is in place: so is the table.
@@ -498,17 +519,5 @@ impl Inner {
             },
             Telling::default(),
         );
-    }
-}
-
-impl Live {
-    fn status(&self) -> PolicyStatus {
-        let description = self.policy.description();
-        PolicyStatus {
-            name: description.name.clone(),
-            version: description.version.clone(),
-            sha256: self.policy.sha256().to_owned(),
-            file: self.file.display().to_string(),
-        }
     }
 }

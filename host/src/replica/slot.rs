@@ -1,27 +1,20 @@
 //! One slot of a replica: its state, and the task that runs its ticks one after another.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use locum_tables::{Slot, TableKind};
 use tokio::sync::oneshot;
 
-use super::tick::{Attempt, Ended, Mode, SyncReport};
+use super::live::Live;
+use super::outcome::{Ended, Mode, SyncReport};
+use super::tick::Attempt;
 use super::{Inner, State};
 use crate::clock::now;
 use crate::events::{Event, Telling};
-use crate::policy::{Memory, Policy, Settings};
+use crate::policy::Memory;
 use crate::schedule::Schedule;
 use crate::status::{RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time};
-
-/// The policy in a slot, with all that a tick needs of it: exchanged as one.
-#[derive(Clone)]
-pub(super) struct Live {
-    pub(super) policy: Policy,
-    pub(super) settings: Settings,
-    pub(super) file: PathBuf,
-}
 
 /// What a slot knows.
 #[derive(Default)]
@@ -192,10 +185,12 @@ struct Run {
 fn next(replica: &Inner, slot: Slot) -> Step {
     let mut state = replica.state();
     let term = *replica.term.borrow();
-    if state.stopping {
+    let stopping = state.stopping;
+    let in_slot = state.slots.entry(slot).or_default();
+    if stopping {
+        in_slot.asked.clear();
         return Step::Stop;
     }
-    let in_slot = state.slots.entry(slot).or_default();
     if let Some((mode, _)) = in_slot.asked.first() {
         let mode = *mode;
         let (now, later) = std::mem::take(&mut in_slot.asked)

@@ -14,7 +14,7 @@ fn sync_boot_and_follow(version: Version) {
     let master = seeded(version);
     let stand_in = StandIn::of(&master);
     stand_in.locum(&["sync"]).with_code(0);
-    assert_eq!(stand_in.tables(), Tables::answered_by(&master));
+    stand_in.tables().assert_are(&Tables::answered_by(&master));
 
     let host = stand_in.host();
     changes_arrive_at_the_next_tick(&master, &stand_in, &host);
@@ -22,7 +22,7 @@ fn sync_boot_and_follow(version: Version) {
     host.shut_down();
 
     let last = Tables::answered_by(&master);
-    assert_eq!(stand_in.tables(), last);
+    stand_in.tables().assert_are(&last);
     drop(master);
     boots_with(&stand_in, version, &last);
 }
@@ -34,9 +34,7 @@ fn seeded(version: Version) -> Broker {
     master.create_topic(&Topic::new("T_gone", 1)).unwrap();
     if version == Version::V5_5_0 {
         // Fills `pullOffsetTable`, at which Java's own slaves stop.
-        master
-            .pull_when_there("G_plain", "T_plain", 1, 1)
-            .unwrap();
+        master.pull_when_there("G_plain", "T_plain", 1, 1).unwrap();
         let answer = Tables::answered_by(&master);
         let pulled = &answer.document(&OFFSETS)["pullOffsetTable"];
         assert!(pulled["T_plain@G_plain"]["1"].is_i64(), "{pulled}");
@@ -54,7 +52,7 @@ fn changes_arrive_at_the_next_tick(master: &Broker, stand_in: &StandIn, host: &W
     assert_eq!(topics["T_more"]["readQueueNums"], 3);
     assert_eq!(topics["T_gone"], Value::Null);
     assert_eq!(arrived.entries(&OFFSETS)["T_plain@G_plain"]["0"], 1);
-    assert_eq!(arrived, Tables::answered_by(master));
+    arrived.assert_are(&Tables::answered_by(master));
 }
 
 fn ten_passes_leave_the_files_alone(stand_in: &StandIn, host: &Watched) {
@@ -75,7 +73,7 @@ fn boots_with(stand_in: &StandIn, version: Version, expected: &Tables) {
         .unwrap();
     let booted = Tables::answered_by(&second);
     for table in [&TOPICS, &GROUPS, &OFFSETS] {
-        assert_eq!(booted.entries(table), expected.entries(table));
+        booted.assert_has_entries_of(expected, table);
     }
     assert_eq!(
         booted.document(&TOPICS)["dataVersion"],

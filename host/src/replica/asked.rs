@@ -1,0 +1,97 @@
+//! The master as one tick asks it: what it took to answer, and what to tell when it did not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use locum_tables::{Table, TableKind};
+
+use super::outcome::Fault;
+use crate::clock::now;
+use crate::policy::{BoxFuture, Fetch, FetchError};
+use crate::status::ErrorKind;
+
+/// The way to a master, for one tick.
+pub(super) struct Asked {
+    /// Its address, read once for the tick.
+    pub(super) master: String,
+    fetch: Arc<dyn Fetch>,
+    /// How long one answer may take.
+    timeout: Duration,
+    longest_us: AtomicU64,
+}
+
+impl Asked {
+    pub(super) fn new(master: String, fetch: Arc<dyn Fetch>, timeout: Duration) -> Self {
+        Self {
+            master,
+            fetch,
+            timeout,
+            longest_us: AtomicU64::new(0),
+        }
+    }
+
+    /// What the slowest answer took; none where there was none.
+    pub(super) fn answer_time(&self) -> Option<Duration> {
+        match self.longest_us.load(Ordering::Relaxed) {
+            0 => None,
+            micros => Some(Duration::from_micros(micros)),
+        }
+    }
+
+    /// A tick that came to nothing since no table came.
+    pub(super) fn fault(&self, error: &FetchError) -> Fault {
+        let kind = match error {
+            FetchError::Unreachable(_) | FetchError::TimedOut => ErrorKind::Unreachable,
+            FetchError::Refused { .. } | FetchError::NotServed => ErrorKind::Refused,
+            FetchError::NothingThere(_)
+            | FetchError::TooLarge { .. }
+            | FetchError::Malformed(_) => ErrorKind::BadData,
+            FetchError::UnknownTable(_) => ErrorKind::Config,
+            FetchError::Other(_) => ErrorKind::Internal,
+        };
+        Fault::new(kind, self.text(error))
+    }
+
+    /// What a policy is told leaves out the address and what to do: a policy can do nothing about it, an operator can.
+    fn text(&self, error: &FetchError) -> String {
+        let (master, timeout) = (&self.master, self.timeout);
+        match error {
+            FetchError::Unreachable(text)
+            | FetchError::Malformed(text)
+            | FetchError::Other(text) => text.clone(),
+            FetchError::TimedOut => format!(
+                "the master at {master} did not answer within {timeout:?} (request-timeout): it is overloaded, it hangs, or \
+                 this is a name server's address"
+            ),
+            FetchError::Refused { code, remark } => {
+                format!("the master at {master} refused with code {code}: {remark}")
+            }
+            FetchError::NotServed => format!("the master at {master} does not serve this table"),
+            FetchError::NothingThere(remark) => {
+                format!(
+                    "the master at {master} has nothing in this table, and the replica stays as it is: {remark}"
+                )
+            }
+            FetchError::TooLarge { size, limit } => format!(
+                "the answer of the master at {master} has {size} bytes, over the limit of {limit}; raise `frame-limit`"
+            ),
+            FetchError::UnknownTable(_) => error.to_string(),
+        }
+    }
+}
+
+impl Fetch for Asked {
+    fn fetch(&self, kind: &'static TableKind) -> BoxFuture<'_, Result<Table, FetchError>> {
+        Box::pin(async move {
+            let begun = now();
+            let answer = self.fetch.fetch(kind).await;
+            if answer.is_ok() {
+                let took = now().saturating_duration_since(begun).as_micros();
+                let took = u64::try_from(took).unwrap_or(u64::MAX).max(1);
+                self.longest_us.fetch_max(took, Ordering::Relaxed);
+            }
+            answer
+        })
+    }
+}
