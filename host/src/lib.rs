@@ -25,6 +25,7 @@ pub mod admin;
 mod clock;
 mod config;
 mod events;
+mod hash;
 mod host;
 pub mod master;
 pub mod policy;

@@ -97,7 +97,7 @@ struct LogArgs {
     /// How log lines look
     #[arg(long, env = "LOCUM_LOG_FORMAT", value_enum, default_value_t = LogLines::Text)]
     log_format: LogLines,
-    /// What is logged, such as `info` or `warn,locum::master=debug`; `info` for `run`, `warn` otherwise, if not given
+    /// What is logged, such as `info` or `warn,locum::master=debug`; `info` for `run`, `error` for `sync`, if not given
     #[arg(long, env = "LOCUM_LOG", value_name = "FILTER")]
     log: Option<String>,
 }

@@ -26,7 +26,8 @@ pub(super) struct SyncArgs {
 
 pub(super) fn sync(args: &SyncArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
-    args.log.start("warn");
+    // What fails is in the report.
+    args.log.start("error");
     let reports = block_on(pass(args, config))?;
     match args.output.output {
         Output::Json => output::print_json(&reports)?,

@@ -211,10 +211,12 @@ fn response_name(code: i32) -> String {
         .unwrap_or_default()
 }
 
-fn again(retry_in: Option<Duration>) -> String {
-    retry_in
-        .map(|left| format!(" (tried a moment ago, next attempt in {left:.1?})"))
-        .unwrap_or_default()
+/// Without the time that is left: the same failure has the same text, so that a log can count it.
+fn again(retry_in: Option<Duration>) -> &'static str {
+    match retry_in {
+        Some(_) => " (tried a moment ago, and not again yet)",
+        None => "",
+    }
 }
 
 /// 4.9 says code 1 with an `AclException` where 5.x says 16.

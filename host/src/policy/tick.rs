@@ -1,11 +1,9 @@
 //! A loaded policy, and one tick of it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use locum_tables::{Slot, Table, TableKind};
-use sha2::{Digest, Sha256};
 
 use super::description::{Description, Settings};
 use super::engine::Ticker;
@@ -17,6 +15,7 @@ use super::meter::{Meter, Spent};
 use super::refusal::Refusal;
 use super::report::RunError;
 use super::state::State;
+use crate::hash::sha256;
 
 /// What a policy remembers between ticks: values by name.
 pub type Memory = BTreeMap<String, Vec<u8>>;
@@ -78,7 +77,7 @@ pub struct Done {
 
 impl Policy {
     pub(super) fn new(linked: Linked, component: &[u8], ticker: Ticker) -> Result<Self, Refusal> {
-        let sha256 = hex(&Sha256::digest(component));
+        let sha256 = sha256(component);
         let described = linked.describe(describing(&sha256))?;
         let description = Description::read(described)?;
         Ok(Self(Arc::new(Bundle {
@@ -171,12 +170,4 @@ impl Fetch for NoMaster {
         let why = "a policy that says what it is has no master".to_owned();
         Box::pin(std::future::ready(Err(FetchError::Other(why))))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

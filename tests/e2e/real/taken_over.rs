@@ -75,8 +75,8 @@ fn adopted_as_it_is(host: &Watched, stand_in: &StandIn) {
 
 /// The policies' own rules again: topics are the master's, offsets are merged into ours.
 fn goes_on_from_there(host: &Watched, stand_in: &StandIn, master: &Broker) {
-    let slave = host.replica().set_role(Role::Slave);
-    host.wait(slave).unwrap();
+    let replica = host.replica();
+    host.wait(replica.set_role(Role::Slave)).unwrap();
     host.fresh_tick();
     let files = stand_in.tables();
     files.assert_has_entries_of(&Tables::answered_by(master), &TOPICS);

@@ -2,39 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
+use tidy::{root, texts};
 
-/// Every Rust source below `folder`, as path relative to it and text.
-fn sources(folder: &Path) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(&next)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-        {
-            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
-            if entry.is_dir() && !["target", "dist", ".git"].contains(&name.as_str()) {
-                folders.push(entry);
-            } else if name.ends_with(".rs") {
-                let path = entry
-                    .strip_prefix(folder)
-                    .unwrap()
-                    .to_string_lossy()
-                    .into_owned();
-                found.push((path, std::fs::read_to_string(&entry).unwrap()));
-            }
-        }
-    }
-    assert!(!found.is_empty(), "{} has sources", folder.display());
-    found
+/// Every Rust source below `folder` of the checkout, as path relative to it and text.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let folder = root().join(folder);
+    texts(&folder, |name| name.ends_with(".rs"))
+        .into_iter()
+        .map(|(path, text)| {
+            let path = path.strip_prefix(&folder).unwrap();
+            (path.to_string_lossy().into_owned(), text)
+        })
+        .collect()
 }
 
 /// The room of a file of the host: its first folder, or its name.
@@ -58,7 +38,7 @@ const LEVELS: [&[&str]; 5] = [
     &["host"],
     &["replica"],
     &["master", "policy", "swap", "store", "schedule"],
-    &["config", "status", "telemetry", "events", "clock"],
+    &["config", "status", "telemetry", "events", "clock", "hash"],
 ];
 
 /// Plain rooms of the lowest level may know these of their siblings.
@@ -76,7 +56,7 @@ fn the_host_knows_in_one_direction() {
         .flat_map(|(level, rooms)| rooms.iter().map(move |room| (*room, level)))
         .collect();
     let mut wrong = Vec::new();
-    for (path, text) in sources(&root().join("host/src")) {
+    for (path, text) in sources("host/src") {
         let here = room(&path);
         if ["lib", "main", "cli"].contains(&here)
             || path.ends_with("tests.rs")
@@ -102,7 +82,7 @@ fn the_host_knows_in_one_direction() {
 
 #[test]
 fn the_command_line_uses_the_library_from_outside() {
-    for (path, text) in sources(&root().join("host/src/cli")) {
+    for (path, text) in sources("host/src/cli") {
         let code = code(&text);
         let inside = code.lines().find(|line| line.contains("crate::"));
         assert_eq!(
@@ -121,7 +101,7 @@ fn what_only_one_room_may_name() {
         ("axum::", "admin"),
         ("hyper::", "admin"),
     ];
-    for (path, text) in sources(&root().join("host/src")) {
+    for (path, text) in sources("host/src") {
         let code = code(&text);
         for (name, owner) in only {
             let named = code.match_indices(name).any(|(at, _)| {

@@ -1,40 +1,16 @@
 //! Rules about the texts of the tree.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
+use tidy::{root, texts};
 
 /// Every text that a person wrote.
-fn texts() -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    let mut folders = vec![root()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(&next)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-        {
-            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
-            if entry.is_dir() {
-                if !["target", "dist", ".git", "fixtures"].contains(&name.as_str()) {
-                    folders.push(entry);
-                }
-            } else if [
-                ".rs", ".md", ".toml", ".wit", ".sh", ".java", "Makefile", "run",
-            ]
-            .iter()
-            .any(|end| name.ends_with(end))
-            {
-                found.push((entry.clone(), std::fs::read_to_string(&entry).unwrap()));
-            }
-        }
-    }
-    found
+fn all() -> Vec<(PathBuf, String)> {
+    let ends = [
+        ".rs", ".md", ".toml", ".wit", ".sh", ".java", "Makefile", "run",
+    ];
+    texts(&root(), |name| ends.iter().any(|end| name.ends_with(end)))
 }
 
 #[test]
@@ -47,7 +23,7 @@ fn nothing_is_left_to_do_and_no_path_of_a_machine_is_named() {
         ["/ro", "ot/"].concat(),
         ["/wo", "rk/"].concat(),
     ];
-    for (path, text) in texts() {
+    for (path, text) in all() {
         for (number, line) in text.lines().enumerate() {
             for word in &banned {
                 assert!(
@@ -63,7 +39,7 @@ fn nothing_is_left_to_do_and_no_path_of_a_machine_is_named() {
 
 #[test]
 fn files_stay_small_enough_to_read() {
-    for (path, text) in texts()
+    for (path, text) in all()
         .into_iter()
         .filter(|(path, _)| path.extension().is_some_and(|end| end == "rs"))
     {
@@ -103,7 +79,7 @@ fn every_version_of_the_interface_has_a_folder_and_a_line_in_the_changelog() {
 
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
-    for (path, text) in texts()
+    for (path, text) in all()
         .into_iter()
         .filter(|(path, _)| path.extension().is_some_and(|end| end == "md"))
     {

@@ -1,10 +1,12 @@
 //! What the tests share: a stage of folders, a watched host, a scripted master, the command.
 
+mod broker;
 mod command;
 mod script;
 mod stage;
 mod watched;
 
+pub(crate) use broker::Broker;
 pub(crate) use command::{Locum, Output, Running};
 pub(crate) use script::{Reply, Script, fails, says};
 pub(crate) use stage::{Prints, REPLICA, Stage, answered};

@@ -1,7 +1,7 @@
 //! A master without sockets, for what is about time: it answers by a script, on tokio's clock, which tests pause.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use locum::policy::{BoxFuture, Fetch, FetchError};
@@ -59,6 +59,23 @@ impl Reply {
 /// What is decided for the n-th request, counted from 1, of a table.
 type Decide = dyn Fn(Slot, u64) -> Reply + Send + Sync;
 
+/// A way to the master that is not found at first.
+struct PanicsAtFirst {
+    script: Script,
+    left: Mutex<u32>,
+}
+
+impl Masters for PanicsAtFirst {
+    fn connect(&self, address: &str, replica: &ReplicaConfig) -> Arc<dyn Fetch> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fewer) = left.checked_sub(1) {
+            *left = fewer;
+            panic!("a fault while connecting");
+        }
+        self.script.connect(address, replica)
+    }
+}
+
 /// The master and the way to it. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<Inner>);
@@ -96,6 +113,14 @@ impl Script {
 
     pub(crate) fn masters(&self) -> Arc<dyn Masters> {
         Arc::new(self.clone())
+    }
+
+    /// The same, with a fault of the host's own code in the first attempts to connect.
+    pub(crate) fn connecting_panics(&self, times: u32) -> Arc<dyn Masters> {
+        Arc::new(PanicsAtFirst {
+            script: self.clone(),
+            left: Mutex::new(times),
+        })
     }
 
     /// Lets time pass up to this second since the script was made.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, Slot, Table, TableKind};
+use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, RoutineConfig, Slot, Table, TableKind};
 use locum_tables::ReadLimits;
 use serde_json::Value;
 use stub_master::Stub;
@@ -71,6 +71,24 @@ impl Stage {
         fs::write(self.plugin(slot), component).unwrap();
     }
 
+    /// A replica whose topics are looked after by the guest that does what it is told.
+    pub(crate) fn misbehaving(&self, master: &Stub, deed: &str, with: &str) -> ReplicaConfig {
+        let told = [("do", deed), ("with", with)];
+        let routine = RoutineConfig {
+            plugin: Some("misbehave.wasm".into()),
+            settings: told
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ..RoutineConfig::default()
+        };
+        let guest = components::guests().bytes("misbehave");
+        fs::write(self.plugins().join("misbehave.wasm"), guest).unwrap();
+        ReplicaConfig {
+            routines: [(Slot::Topic, routine)].into(),
+            ..self.replica(master)
+        }
+    }
+
     pub(crate) fn plugin(&self, slot: Slot) -> PathBuf {
         self.plugins().join(format!("{slot}.wasm"))
     }
@@ -87,7 +105,11 @@ impl Stage {
 
     /// A host whose schedule runs.
     pub(crate) fn host(&self, replica: ReplicaConfig) -> HostBuilder {
-        Host::builder(self.state(), PluginsConfig::new(self.plugins())).replica(REPLICA, replica)
+        let plugins = PluginsConfig {
+            quiet_period: Duration::from_millis(20),
+            ..PluginsConfig::new(self.plugins())
+        };
+        Host::builder(self.state(), plugins).replica(REPLICA, replica)
     }
 
     /// A host that runs its routines when it is asked.

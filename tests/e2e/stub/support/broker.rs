@@ -1,0 +1,71 @@
+//! A process that holds a broker's lock as a broker does: a POSIX record lock is not seen by the process that holds it.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+const LOCK: &str = "LOCUM_TEST_BROKER_LOCK";
+const HOLDS: &str = "holds the lock";
+
+/// Ends when dropped.
+pub(crate) struct Broker {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Broker {
+    /// On a store root. Returns when the lock is held.
+    pub(crate) fn start(store: &Path) -> Self {
+        let test = format!("{}::process", module_path!().split_once("::").unwrap().1);
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &test, "--ignored", "--nocapture"])
+            .env(LOCK, store.join("lock"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let lines = stdout.by_ref().lines();
+        let held = lines.map(Result::unwrap).any(|line| line.contains(HOLDS));
+        assert!(held, "the broker's process ended early");
+        let stdin = child.stdin.take();
+        Self {
+            child,
+            stdin,
+            stdout,
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        // Its last words, so that it can say them.
+        self.stdout.read_to_end(&mut Vec::new()).unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// As `DefaultMessageStore.start`: takes the lock, writes into the file. Until its input ends.
+#[test]
+#[ignore = "the broker's process of the other tests"]
+fn process() {
+    let Some(path) = std::env::var_os(LOCK) else {
+        return;
+    };
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let mut file = options.open(path).unwrap();
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+    file.write_all(b"lock").unwrap();
+    println!("{HOLDS}");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
