@@ -15,7 +15,7 @@ use crate::clock::now;
 use crate::config::{Config, PluginsConfig, ReplicaConfig, checked_name};
 use crate::events::Event;
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
-use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared};
+use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
 use crate::status::Status;
 use crate::swap::{Content, Files, Quiet, Seen, Watcher};
 use crate::telemetry::chain;
@@ -214,6 +214,28 @@ impl Host {
     /// All replicas, by name.
     pub fn replicas(&self) -> Vec<Replica> {
         self.inner.replicas()
+    }
+
+    /// One pass of every routine of these replicas, all at once: one whose master is slow does not hold up the others. With
+    /// `dry_run` nothing is written, and the reports tell what would change.
+    pub async fn sync(&self, replicas: Vec<Replica>, dry_run: bool) -> Vec<SyncReport> {
+        let pass = |replica: Replica| async move {
+            if dry_run {
+                replica.dry_run().await
+            } else {
+                replica.sync().await
+            }
+        };
+        let passes: Vec<_> = replicas
+            .into_iter()
+            .map(|replica| tokio::spawn(pass(replica)))
+            .collect();
+        let mut reports = Vec::new();
+        for pass in passes {
+            // A pass only fails with the runtime that it runs on.
+            reports.extend(pass.await.unwrap_or_default());
+        }
+        reports
     }
 
     /// Everything that happens from now on. A listener that lags too far behind is told so and goes on.

@@ -1,6 +1,7 @@
 //! The API's client, as the command line uses it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -8,11 +9,15 @@ use hyper::client::conn::http1::handshake;
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::timeout;
 
 use super::{AdoptRequest, ApiError, Done, RoleRequest, SocketError, SyncRequest, socket};
 use crate::config::Role;
 use crate::replica::SyncReport;
 use crate::status::Status;
+
+/// How long a host may take for what it does at once, save for a commit under way.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Speaks to the host that runs with a state directory.
 #[derive(Debug, Clone)]
@@ -32,6 +37,9 @@ pub enum CallError {
     /// The conversation broke.
     #[error("the host's answer did not come")]
     Http(#[from] hyper::Error),
+    /// The host took the request and said nothing.
+    #[error("the host did not answer within {0:?}: it hangs or is stopped")]
+    Silent(Duration),
     /// The answer is of another version of the host, perhaps.
     #[error("the host's answer is not understood: {0}")]
     Answer(String),
@@ -46,8 +54,15 @@ impl ApiClient {
     }
 
     /// Whether a host listens.
-    pub fn is_running(&self) -> bool {
-        socket::connect(&self.state_directory).is_ok()
+    ///
+    /// # Errors
+    /// [`SocketError::Io`]: there is a socket, and this user may not use it, for example.
+    pub fn is_running(&self) -> Result<bool, SocketError> {
+        match socket::connect(&self.state_directory) {
+            Ok(_) => Ok(true),
+            Err(SocketError::NotRunning(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// What everything is in.
@@ -55,7 +70,8 @@ impl ApiClient {
     /// # Errors
     /// [`CallError`].
     pub async fn status(&self) -> Result<Status, CallError> {
-        self.call(Method::GET, "/api/v1/status", &()).await
+        self.call(Some(PATIENCE), Method::GET, "/api/v1/status", &())
+            .await
     }
 
     /// One pass of every routine.
@@ -63,7 +79,8 @@ impl ApiClient {
     /// # Errors
     /// [`CallError`].
     pub async fn sync(&self, request: &SyncRequest) -> Result<Vec<SyncReport>, CallError> {
-        self.call(Method::POST, "/api/v1/sync", request).await
+        // As long as its masters take.
+        self.call(None, Method::POST, "/api/v1/sync", request).await
     }
 
     /// Another role.
@@ -72,6 +89,7 @@ impl ApiClient {
     /// [`CallError`].
     pub async fn set_role(&self, replica: &str, role: Role) -> Result<Done, CallError> {
         self.call(
+            Some(PATIENCE),
             Method::POST,
             &format!("/api/v1/replicas/{replica}/role"),
             &RoleRequest { role },
@@ -91,6 +109,7 @@ impl ApiClient {
     ) -> Result<Done, CallError> {
         let verb = if paused { "pause" } else { "resume" };
         self.call(
+            Some(PATIENCE),
             Method::POST,
             &format!("/api/v1/replicas/{replica}/routines/{routine}/{verb}"),
             &(),
@@ -104,6 +123,7 @@ impl ApiClient {
     /// [`CallError`].
     pub async fn adopt(&self, replica: &str, overwrite: bool) -> Result<Done, CallError> {
         self.call(
+            Some(PATIENCE),
             Method::POST,
             &format!("/api/v1/replicas/{replica}/adopt"),
             &AdoptRequest { overwrite },
@@ -113,11 +133,18 @@ impl ApiClient {
 
     async fn call<T: DeserializeOwned>(
         &self,
+        within: Option<Duration>,
         method: Method,
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, CallError> {
-        let (status, answer) = self.exchange(method, path, body).await?;
+        let exchange = self.exchange(method, path, body);
+        let (status, answer) = match within {
+            Some(within) => timeout(within, exchange)
+                .await
+                .map_err(|_| CallError::Silent(within))??,
+            None => exchange.await?,
+        };
         if status.is_success() {
             return serde_json::from_slice(&answer)
                 .map_err(|error| CallError::Answer(error.to_string()));

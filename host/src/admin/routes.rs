@@ -84,27 +84,7 @@ async fn sync(
         Some(name) => vec![found(&host, name)?],
         None => host.replicas(),
     };
-    // All at once: a replica whose master is slow does not hold up the others.
-    let running: Vec<_> = replicas
-        .into_iter()
-        .map(|replica| {
-            tokio::spawn(async move {
-                if request.dry_run {
-                    replica.dry_run().await
-                } else {
-                    replica.sync().await
-                }
-            })
-        })
-        .collect();
-    let mut reports = Vec::new();
-    for pass in running {
-        reports.extend(pass.await.map_err(|error| ApiError {
-            error: error.to_string(),
-            kind: ErrorKind::Internal,
-        })?);
-    }
-    Ok(Json(reports))
+    Ok(Json(host.sync(replicas, request.dry_run).await))
 }
 
 async fn role(

@@ -1,7 +1,8 @@
 //! The Unix socket in the state directory. A socket's address holds about 100 bytes; longer paths go by `/proc/self/fd`.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 
@@ -30,17 +31,22 @@ pub enum SocketError {
     },
 }
 
-/// Listens in `state_directory`; what a host that was killed left there is removed.
+/// Listens in `state_directory`, which is made, for us alone, if it is missing; what a host that was killed left there is removed.
 pub(super) fn listen(state_directory: &Path) -> Result<StdListener, SocketError> {
+    let failed = |source| SocketError::Io {
+        path: state_directory.to_owned(),
+        source,
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(state_directory)
+        .map_err(failed)?;
     match connect(state_directory) {
         Ok(_) => return Err(SocketError::Running(state_directory.to_owned())),
         Err(SocketError::NotRunning(_)) => {}
         Err(error) => return Err(error),
     }
-    let failed = |source| SocketError::Io {
-        path: state_directory.to_owned(),
-        source,
-    };
     match std::fs::remove_file(state_directory.join(NAME)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}

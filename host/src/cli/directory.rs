@@ -41,14 +41,15 @@ pub(super) struct RecoverArgs {
 }
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<exit::Code, CliError> {
+    let ids = args.user.as_deref().map(user_and_groups).transpose()?;
     let inspection = inspect(&RealDisk, &args.directory)?;
     match args.output.output {
         Output::Json => output::print_json(&inspection)?,
         Output::Text => output::print(&text(&inspection))?,
     }
-    let unreadable = match &args.user {
-        Some(user) => unreadable_for(&inspection, user)?,
-        None => Vec::new(),
+    let unreadable = match (&args.user, ids) {
+        (Some(user), Some(ids)) => unreadable_for(&inspection, user, &ids),
+        _ => Vec::new(),
     };
     Ok(if inspection.boot_ready && unreadable.is_empty() {
         exit::OK
@@ -58,9 +59,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<exit::Code, CliError> {
 }
 
 /// Paths that a user could not read, told as they are found.
-fn unreadable_for(inspection: &Inspection, user: &str) -> Result<Vec<PathBuf>, CliError> {
-    let (uid, gids) = user_and_groups(user)?;
-    let paths = inspection.unreadable_for(uid, &gids);
+fn unreadable_for(inspection: &Inspection, user: &str, ids: &(u32, Vec<u32>)) -> Vec<PathBuf> {
+    let paths = inspection.unreadable_for(ids.0, &ids.1);
     for path in &paths {
         output::say(&format!(
             "{} cannot read {}: a broker under that user would boot empty, and 5.5.0 would delete it",
@@ -68,7 +68,7 @@ fn unreadable_for(inspection: &Inspection, user: &str) -> Result<Vec<PathBuf>, C
             path.display()
         ));
     }
-    Ok(paths)
+    paths
 }
 
 /// The system's own answer, which knows directories of users beside `/etc/passwd`.

@@ -113,6 +113,8 @@ impl From<CallError> for CliError {
         match error {
             CallError::Socket(error) => error.into(),
             CallError::Host(error) => Self::new(code_of(error.kind), error.error),
+            // The host went in the middle of it.
+            error @ CallError::Http(_) => Self::new(exit::TRY_AGAIN, chain(&error)),
             error => Self::new(exit::INTERNAL, chain(&error)),
         }
     }

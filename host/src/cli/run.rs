@@ -38,7 +38,14 @@ pub(super) fn run(args: &RunArgs) -> Result<exit::Code, CliError> {
 async fn serve(config: Config) -> Result<exit::Code, CliError> {
     let mut signals = Signals::new()?;
     let state_directory = config.state_directory.clone();
-    let host = Arc::new(Host::from_config(config).start().await?);
+    let starting = Host::from_config(config).start();
+    let host = tokio::select! {
+        started = starting => Arc::new(started?),
+        name = signals.stop() => {
+            tracing::info!(signal = name, "stopped before the start was done");
+            return Ok(exit::OK);
+        }
+    };
     let admin = AdminServer::start(Arc::clone(&host), &state_directory)?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

@@ -23,7 +23,7 @@ pub(super) struct StatusArgs {
 pub(super) fn status(args: &StatusArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
     let host = ApiClient::new(&config.state_directory);
-    if !host.is_running() {
+    if !host.is_running()? {
         return on_disk(&config, args.output.output);
     }
     let status = block_on(async { Ok(host.status().await?) })?;

@@ -38,7 +38,7 @@ pub(super) fn sync(args: &SyncArgs) -> Result<exit::Code, CliError> {
 
 async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, CliError> {
     let running = ApiClient::new(&config.state_directory);
-    if running.is_running() {
+    if running.is_running()? {
         let request = SyncRequest {
             replica: args.replica.clone(),
             dry_run: args.dry_run,
@@ -57,14 +57,7 @@ async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, Cl
         }
     }
     let host = Host::from_config(config).without_schedule().start().await?;
-    let mut reports = Vec::new();
-    for replica in host.replicas() {
-        reports.extend(if args.dry_run {
-            replica.dry_run().await
-        } else {
-            replica.sync().await
-        });
-    }
+    let reports = host.sync(host.replicas(), args.dry_run).await;
     host.shutdown().await;
     Ok(reports)
 }
@@ -91,7 +84,7 @@ fn report_code(report: &SyncReport) -> exit::Code {
             TickResult::Held => exit::TRY_AGAIN,
             TickResult::Updated | TickResult::Unchanged => exit::OK,
         },
-        (None, None) => exit::INTERNAL,
+        (None, None) => exit::TRY_AGAIN,
     }
 }
 
@@ -122,7 +115,7 @@ fn result(report: &SyncReport, dry_run: bool) -> String {
         (Some(tick), _) if dry_run && tick.result == TickResult::Updated => "differs".to_owned(),
         (Some(tick), _) => tick.result.to_string(),
         (None, Some(state)) => format!("not run: {state}"),
-        (None, None) => "unknown".to_owned(),
+        (None, None) => "cancelled".to_owned(),
     }
 }
 

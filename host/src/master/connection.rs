@@ -68,7 +68,7 @@ enum End {
     Lost(LostError),
     /// The peer does not speak the protocol, or an answer is over the limit.
     Unreadable(FrameError),
-    /// A request ran out of time and nothing at all came since it was sent: what waits goes to a new connection.
+    /// A request ran out of time and no whole answer came since it was sent: what waits goes to a new connection.
     Dead,
 }
 
@@ -82,8 +82,10 @@ pub(super) struct Connection {
     /// To be sent, in order.
     unsent: VecDeque<Asked>,
     in_flight: InFlight<Asked>,
-    /// When bytes last came, on this connection.
-    heard: Option<Instant>,
+    /// Whether any byte came on this connection.
+    heard: bool,
+    /// When a whole frame last came on it.
+    framed: Option<Instant>,
 }
 
 impl Connection {
@@ -102,7 +104,8 @@ impl Connection {
             last_failure: None,
             unsent: VecDeque::new(),
             in_flight: InFlight::default(),
-            heard: None,
+            heard: false,
+            framed: None,
         }
     }
 
@@ -155,7 +158,8 @@ impl Connection {
         }
         self.backoff.succeeded();
         self.last_failure = None;
-        self.heard = None;
+        self.heard = false;
+        self.framed = None;
         self.counts.send_modify(|counts| counts.connected += 1);
         stream
     }
@@ -227,13 +231,14 @@ impl Connection {
         }
     }
 
-    /// Gives up what ran out of time. Whether the connection seems dead: nothing came since one of those was sent.
+    /// Gives up what ran out of time. Whether the connection seems dead: no whole answer came since one of those was sent.
     ///
-    /// Without this a connection that a firewall forgot would swallow every request until TCP gives up.
+    /// Without this a connection that a firewall forgot would swallow every request until TCP gives up, and one wrong length
+    /// would swallow every answer until as many bytes have come.
     fn expire(&mut self) -> bool {
         let mut dead = false;
         for asked in self.in_flight.expire(Instant::now().into_std()) {
-            dead |= asked.sent >= self.heard;
+            dead |= asked.sent >= self.framed;
             let (address, code, timeout) =
                 (Arc::clone(&self.address), asked.command.code, asked.timeout);
             asked.answer(Err(RequestError::TimedOut {
@@ -250,12 +255,9 @@ impl Connection {
         match read {
             Err(error) => return Some(End::Lost(LostError::Io(Arc::new(error)))),
             Ok(0) => {
-                return Some(End::Lost(LostError::ended(
-                    self.heard.is_some(),
-                    decoder.end(),
-                )));
+                return Some(End::Lost(LostError::ended(self.heard, decoder.end())));
             }
-            Ok(_) => self.heard = Some(Instant::now()),
+            Ok(_) => self.heard = true,
         }
         loop {
             match decoder.next() {
@@ -268,6 +270,7 @@ impl Connection {
 
     fn hand_on(&mut self, Frame { command, .. }: Frame) {
         self.expire();
+        self.framed = Some(Instant::now());
         let (code, opaque) = (command.code, command.opaque);
         match self.in_flight.take(&command) {
             Taken::Waiter(asked) => asked.answer(Ok(command)),

@@ -134,7 +134,10 @@ impl Files {
         };
         let mut directory = Directory::open(&config.directory, ownership, Arc::clone(&disk))?;
         let record_path = state_directory.join(format!("replica-{name}.json"));
-        let (record, warning) = Record::load(&*disk, &record_path)?;
+        let (mut record, warning) = Record::load(&*disk, &record_path)?;
+        // A command is forgotten when the configured value changes, also if that comes back later.
+        let configured = config.role.to_string();
+        record.role.take_if(|role| role.configured != configured);
         let loaded = directory.load()?;
         let standing = directory.survey()?;
         let mut notes: Vec<String> = directory.notes().iter().cloned().chain(warning).collect();
@@ -164,13 +167,9 @@ impl Files {
         Ok((files, opened))
     }
 
-    /// A command outlives restarts until the configured value changes.
+    /// A command outlives restarts.
     fn commanded_role(&self) -> Option<Role> {
-        let role = self
-            .record
-            .role
-            .as_ref()
-            .filter(|role| role.configured == self.configured_role.to_string())?;
+        let role = self.record.role.as_ref()?;
         [Role::Slave, Role::Master]
             .into_iter()
             .find(|known| known.to_string() == role.commanded)

@@ -233,7 +233,7 @@ impl Replica {
         for (slot, answer) in answers {
             let report = answer
                 .await
-                .unwrap_or_else(|_| SyncReport::not_run(self.name(), slot, RoutineState::Stopped));
+                .unwrap_or_else(|_| SyncReport::cancelled(self.name(), slot));
             reports.push(report);
         }
         reports

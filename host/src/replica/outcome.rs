@@ -18,7 +18,8 @@ pub(super) enum Mode {
     DryRun,
 }
 
-/// What one pass of a routine came to: `locum sync`.
+/// What one pass of a routine came to: `locum sync`. With neither `not_run` nor `tick` it was cancelled: a role change came, or
+/// the replica stopped.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncReport {
     /// Which replica.
@@ -68,7 +69,7 @@ impl SyncReport {
     pub(super) fn new(replica: String, slot: Slot, ended: Ended) -> Self {
         let (not_run, tick, changes) = match ended {
             Ended::NotRun(state) => (Some(state), None, Vec::new()),
-            Ended::Cancelled => (Some(RoutineState::Stopped), None, Vec::new()),
+            Ended::Cancelled => (None, None, Vec::new()),
             Ended::Ran { tick, changes, .. } => (None, Some(tick), changes),
         };
         Self {
@@ -80,8 +81,8 @@ impl SyncReport {
         }
     }
 
-    pub(super) fn not_run(replica: &str, slot: Slot, state: RoutineState) -> Self {
-        Self::new(replica.to_owned(), slot, Ended::NotRun(state))
+    pub(super) fn cancelled(replica: &str, slot: Slot) -> Self {
+        Self::new(replica.to_owned(), slot, Ended::Cancelled)
     }
 }
 

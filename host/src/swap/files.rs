@@ -1,6 +1,8 @@
 //! The plugin files that slots use, judged by content.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,20 +69,27 @@ impl Files {
     fn read(&self, file: &Path) -> Result<Option<Content>, String> {
         let path = self.folder.join(file);
         let told = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-        let size = match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => return Err(format!("{} is a folder", path.display())),
-            Ok(found) => found.len(),
+        match std::fs::metadata(&path) {
+            // A pipe or a device would block or never end.
+            Ok(found) if !found.is_file() => {
+                return Err(format!("{} is not a file", path.display()));
+            }
+            Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(told(error)),
-        };
-        if size > self.max_bytes {
+        }
+        let mut bytes = Vec::new();
+        // Not by the size that it says: it may grow meanwhile.
+        File::open(&path)
+            .and_then(|file| file.take(self.max_bytes + 1).read_to_end(&mut bytes))
+            .map_err(told)?;
+        if bytes.len() as u64 > self.max_bytes {
             return Err(format!(
-                "{} has {size} bytes; a component may have {} at most",
+                "{} is larger than the {} bytes that a component may have",
                 path.display(),
                 self.max_bytes
             ));
         }
-        let bytes = std::fs::read(&path).map_err(told)?;
         let sha256 = sha256(&bytes);
         Ok(Some(Content {
             bytes: bytes.into(),
@@ -126,6 +135,13 @@ mod tests {
         look("unreadable");
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
+        look("unreadable");
+        std::fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        look("unreadable");
+        std::fs::remove_file(&path).unwrap();
+        let pipe = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, pipe, rustix::fs::Mode::RUSR, 0).unwrap();
         look("unreadable");
     }
 }

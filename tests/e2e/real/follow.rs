@@ -5,7 +5,7 @@ use real_master::{Broker, Topic, Version, seed, skipped};
 use serde_json::Value;
 
 use crate::room::room_for;
-use crate::stand_in::StandIn;
+use crate::stand_in::{StandIn, text};
 use crate::tables::{GROUPS, OFFSETS, TOPICS, Tables};
 use crate::watched::Watched;
 
@@ -13,7 +13,10 @@ fn sync_boot_and_follow(version: Version) {
     let _room = room_for(1);
     let master = seeded(version);
     let stand_in = StandIn::of(&master);
-    stand_in.locum(&["sync"]).with_code(0);
+    let config = stand_in.config();
+    stand_in
+        .locum(&["sync", "--config", text(&config)])
+        .with_code(0);
     stand_in.tables().assert_are(&Tables::answered_by(&master));
 
     let host = stand_in.host();

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 /// Room for the brokers of one test; given back when dropped. Bind it before the brokers, so that it outlives them.
 pub(crate) struct Room(usize);
 
-static FREE: Mutex<usize> = Mutex::new(3);
+static FREE: Mutex<usize> = Mutex::new(4);
 static GIVEN_BACK: Condvar = Condvar::new();
 
 /// Waits until so many brokers more may run. All that a test needs is asked for at once: two tests that each wait for

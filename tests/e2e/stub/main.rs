@@ -1,4 +1,10 @@
 //! The host against a stub master, and, for what is about time, against a scripted master without sockets.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod behaviour;
+mod cli;
+mod embed;
+mod lasting;
+mod reload;
+mod reports;
 mod support;

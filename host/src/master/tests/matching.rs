@@ -115,6 +115,24 @@ async fn a_silent_peer_costs_one_deadline_and_its_connection() {
     silent.closed().await;
 }
 
+/// A wrong length swallows the right answers behind it: bytes come all the time, and no frame is ever whole.
+#[tokio::test]
+async fn a_wrong_length_costs_one_deadline_and_its_connection() {
+    let peer = Peer::new().await;
+    let swallowed = async {
+        let mut line = peer.accept().await;
+        let (_, opaque) = line.request().await;
+        line.send((20_u32 << 20).to_be_bytes()).await;
+        line.send(reply(opaque, NO_TOPICS)).await;
+        line
+    };
+    let (result, line) = tokio::join!(peer.client.table(&TOPICS, SHORT), swallowed);
+    let error = result.expect_err("no answer");
+    assert!(matches!(error, RequestError::TimedOut { .. }), "{error:?}");
+    answers_on_a_new_connection(&peer).await;
+    drop(line);
+}
+
 #[tokio::test]
 async fn a_deadline_is_each_requests_own() {
     let peer = Peer::new().await;

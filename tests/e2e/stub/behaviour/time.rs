@@ -117,7 +117,10 @@ async fn a_role_change_cancels_a_tick_that_has_not_reached_its_commit() {
     master.until(20.0).await;
 
     let cancelled = |event: &Event| matches!(event, Event::TickCancelled { .. });
-    assert_eq!(watched.drain().iter().filter(|one| cancelled(one)).count(), 4);
+    assert_eq!(
+        watched.drain().iter().filter(|one| cancelled(one)).count(),
+        4
+    );
     assert_eq!(master.dropped(), 4, "nobody waits for the answers any more");
     assert!(stage.names().is_empty(), "{:?}", stage.names());
     assert_eq!(watched.routine(Slot::Topic).ticks, 0);

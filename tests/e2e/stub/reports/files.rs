@@ -28,13 +28,27 @@ async fn report_14_a_damaged_main_is_put_aside_and_never_becomes_the_backup() {
     fs::write(stage.file("topics.json"), [0; 4096]).unwrap();
 
     let host = stage.quiet_host(stage.replica(&stub)).await;
-    assert_eq!(fs::read(stage.file("topics.json")).unwrap(), good_backup, "main again at the start");
+    assert_eq!(
+        fs::read(stage.file("topics.json")).unwrap(),
+        good_backup,
+        "main again at the start"
+    );
     stub.tables().set_topic("T3");
     Pass::of(&host).await;
     assert!(stage.topics().contains(&"T3".to_owned()));
-    assert_eq!(fs::read(stage.file("topics.json.bak")).unwrap(), good_backup);
-    let aside = stage.names().into_iter().find(|name| name.starts_with("topics.json.bad-"));
-    assert_eq!(fs::read(stage.file(&aside.unwrap())).unwrap(), [0; 4096], "the evidence is kept");
+    assert_eq!(
+        fs::read(stage.file("topics.json.bak")).unwrap(),
+        good_backup
+    );
+    let aside = stage
+        .names()
+        .into_iter()
+        .find(|name| name.starts_with("topics.json.bad-"));
+    assert_eq!(
+        fs::read(stage.file(&aside.unwrap())).unwrap(),
+        [0; 4096],
+        "the evidence is kept"
+    );
 }
 
 /// apache/rocketmq-spring#106: a broker comes up with nothing at all, silently, because both files are missing.
@@ -48,13 +62,17 @@ async fn report_15_a_dead_master_and_an_empty_folder_make_no_file_and_nothing_is
     host.shutdown().await;
 
     let directory = stage.directory();
-    let told = Locum::new(&["verify", directory.to_str().unwrap()]).expect(65).await;
+    let told = Locum::new(&["verify", directory.to_str().unwrap()])
+        .expect(65)
+        .await;
     assert!(told.stdout.ends_with("NOT boot-ready\n"), "{}", told.stdout);
     stub.resume().await.unwrap();
     let host = stage.quiet_host(stage.replica(&stub)).await;
     Pass::of(&host).await.expect_all(TickResult::Updated);
     fs::remove_file(stage.file("delayOffset.json")).unwrap();
-    Locum::new(&["verify", directory.to_str().unwrap()]).expect(65).await;
+    Locum::new(&["verify", directory.to_str().unwrap()])
+        .expect(65)
+        .await;
 }
 
 /// affaan-m/ECC#1983, apache/rocketmq#6593: two writers on one folder.
@@ -62,10 +80,17 @@ async fn report_15_a_dead_master_and_an_empty_folder_make_no_file_and_nothing_is
 async fn report_29_a_second_host_is_refused_and_told_who_holds_the_folder() {
     let (stage, stub) = (Stage::new(), stub().await);
     let _first = stage.quiet_host(stage.replica(&stub)).await;
-    let second = stage.host(stage.replica(&stub)).without_schedule().start().await;
+    let second = stage
+        .host(stage.replica(&stub))
+        .without_schedule()
+        .start()
+        .await;
     let error = locum::telemetry::chain(&second.err().expect("it is refused"));
     let holder = format!("pid {}", std::process::id());
-    assert!(error.contains(&holder) && error.contains(REPLICA_PLACE), "{error}");
+    assert!(
+        error.contains(&holder) && error.contains(REPLICA_PLACE),
+        "{error}"
+    );
 }
 
 const REPLICA_PLACE: &str = "store/config";
@@ -85,24 +110,36 @@ async fn report_29_nothing_is_written_while_a_broker_runs_on_the_folder() {
         watched.not_run(slot, RoutineState::DirectoryInUse).await;
     }
     assert_eq!(stage.names(), [""; 0]);
-    assert_eq!(stub.recorder().connections(), 0, "nothing is asked for nothing");
+    assert_eq!(
+        stub.recorder().connections(),
+        0,
+        "nothing is asked for nothing"
+    );
     let notes = watched.replica().status().notes;
-    assert!(notes[0].contains(&format!("pid {}", broker.pid())), "{notes:?}");
+    assert!(
+        notes[0].contains(&format!("pid {}", broker.pid())),
+        "{notes:?}"
+    );
 
     drop(broker);
-    for slot in Slot::ALL {
-        watched.tick(slot, TickResult::Updated).await;
-    }
+    watched.ticks(&Slot::ALL, TickResult::Updated).await;
     let _again = Broker::start(&stage.store());
-    watched.not_run(Slot::Topic, RoutineState::DirectoryInUse).await;
+    watched
+        .not_run(Slot::Topic, RoutineState::DirectoryInUse)
+        .await;
     let before = stage.prints();
     stub.tables().set_topic("T");
     for _ in 0..3 {
         // The log is damped; the events are not.
-        watched.not_run(Slot::Topic, RoutineState::DirectoryInUse).await;
+        watched
+            .not_run(Slot::Topic, RoutineState::DirectoryInUse)
+            .await;
     }
     assert_eq!(stage.prints(), before);
-    assert_eq!(watched.routine(Slot::Topic).state, RoutineState::DirectoryInUse);
+    assert_eq!(
+        watched.routine(Slot::Topic).state,
+        RoutineState::DirectoryInUse
+    );
 }
 
 /// apache/rocketmq#9206: in RocksDB mode synced metadata vanish at the restart, since the broker does not read our files.
@@ -119,11 +156,20 @@ async fn report_43_a_target_with_metadata_in_rocksdb_is_refused() {
 
     let refused = stage.host(stage.replica(&stub)).start().await;
     let error = locum::telemetry::chain(&refused.err().expect("it is refused"));
-    assert!(error.contains("RocksDB") && error.contains("topics"), "{error}");
+    assert!(
+        error.contains("RocksDB") && error.contains("topics"),
+        "{error}"
+    );
     assert_eq!(stage.prints(), before, "both forms are as they were");
     let directory = stage.directory();
-    let told = Locum::new(&["verify", directory.to_str().unwrap()]).expect(65).await;
-    assert!(told.stdout.contains("metadata in RocksDB (topics)"), "{}", told.stdout);
+    let told = Locum::new(&["verify", directory.to_str().unwrap()])
+        .expect(65)
+        .await;
+    assert!(
+        told.stdout.contains("metadata in RocksDB (topics)"),
+        "{}",
+        told.stdout
+    );
 }
 
 /// KAFKA-15905: a restart stops translation or rewinds.
@@ -143,7 +189,11 @@ async fn report_48_ten_restarts_without_a_change_of_the_master_change_no_byte() 
         Pass::of(&host).await.expect_all(TickResult::Unchanged);
         for kind in KINDS {
             let table = &routine(&host, kind.slot).tables[0];
-            assert_eq!(table.source, Some(stub.address()), "who wrote it is known still");
+            assert_eq!(
+                table.source,
+                Some(stub.address()),
+                "who wrote it is known still"
+            );
         }
         host.shutdown().await;
         assert_eq!((stage.prints(), fs::read(&record).unwrap()), before);

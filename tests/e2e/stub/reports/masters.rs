@@ -28,7 +28,10 @@ async fn report_32_bytes_that_are_no_frame_are_named_and_the_next_tick_connects_
         assert!(error.contains(hint), "{hint}: {error}");
         assert_eq!(stage.prints(), before, "{hint}");
         Pass::of(&host).await.expect_all(TickResult::Unchanged);
-        assert!(stub.recorder().connections() > connections, "the spoilt connection was given up");
+        assert!(
+            stub.recorder().connections() > connections,
+            "the spoilt connection was given up"
+        );
     }
 }
 
@@ -48,7 +51,11 @@ async fn report_40_all_four_ask_the_port_that_was_named_and_no_other() {
     let host = stage.quiet_host(replica).await;
     let pass = Pass::of(&host).await;
     for slot in Slot::ALL {
-        assert!(pass.error(slot).contains("127.0.0.1:1: "), "{}", pass.error(slot));
+        assert!(
+            pass.error(slot).contains("at 127.0.0.1:1"),
+            "{}",
+            pass.error(slot)
+        );
         let kind = routine(&host, slot).last_tick.unwrap().error_kind;
         assert_eq!(kind, Some(ErrorKind::Unreachable));
     }
@@ -69,17 +76,28 @@ async fn report_84_a_master_with_nothing_in_a_table_fails_the_tick_and_the_files
         stub.script(code, refusal, Times::Once);
     };
     let host = stage.quiet_host(stage.replica(&stub)).await;
-    remarks.map(|(code, _, remark)| nothing(code, remark));
+    remarks
+        .iter()
+        .for_each(|(code, _, remark)| nothing(*code, remark));
     let pass = Pass::of(&host).await;
     for (_, slot, remark) in remarks {
         let error = pass.error(slot);
-        assert!(error.contains("has nothing") && error.contains(remark), "{error}");
+        assert!(
+            error.contains("has nothing") && error.contains(remark),
+            "{error}"
+        );
     }
-    assert_eq!(stage.names(), [""; 0], "without earlier data there is no file");
+    assert_eq!(
+        stage.names(),
+        [""; 0],
+        "without earlier data there is no file"
+    );
 
     Pass::of(&host).await.expect_all(TickResult::Updated);
     let before = stage.prints();
-    remarks.map(|(code, _, remark)| nothing(code, remark));
+    remarks
+        .iter()
+        .for_each(|(code, _, remark)| nothing(*code, remark));
     Pass::of(&host).await.expect_all(TickResult::Failed);
     assert_eq!(stage.prints(), before, "earlier data stays");
     Pass::of(&host).await.expect_all(TickResult::Unchanged);

@@ -1,5 +1,6 @@
-//! What went wrong elsewhere, each with a test of its own. Those that are tested whole in one room are there: 13 and 14 in
-//! `host/src/store/tests`, 18, 59, 64 and 94 in `host/tests/policy` and `host/src/policy/tests.rs`, 39 in `host/tables`.
+//! What went wrong elsewhere, each with a test of its own. Those that are tested whole in one room are there: 13 in
+//! `host/src/store/tests`, 18 in `host/src/policy/tests.rs`, 94 in `host/tests/policy`, 39 in `host/tables`; 22, 67 and 68 are in
+//! `reload.rs` of this crate.
 
 mod files;
 mod masters;

@@ -22,7 +22,8 @@ async fn report_1_bare_and_quoted_integer_keys_give_the_same_file() {
     ] {
         let (stage, stub) = (Stage::new(), stub().await);
         stub.tables().answer_body(43, body);
-        stub.tables().set_topic(Topic::new("T").attribute("note", "{0:1}"));
+        stub.tables()
+            .set_topic(Topic::new("T").attribute("note", "{0:1}"));
         let host = stage.quiet_host(stage.replica(&stub)).await;
         Pass::of(&host).await.expect_all(TickResult::Updated);
         let topics = stage.json("topics.json");
@@ -39,7 +40,10 @@ async fn report_1_bare_and_quoted_integer_keys_give_the_same_file() {
 async fn report_2_a_version_that_is_null_missing_or_empty_is_saved_as_unknown() {
     let (stage, stub) = (Stage::new(), stub().await);
     let host = stage.quiet_host(stage.replica(&stub)).await;
-    for (n, version) in [Version::null(), Version::Absent, Version::empty()].into_iter().enumerate() {
+    for (n, version) in [Version::null(), Version::Absent, Version::empty()]
+        .into_iter()
+        .enumerate()
+    {
         let topic = format!("T{n}");
         stub.tables().quietly().set_topic(topic.as_str());
         stub.tables().commit_offset(&topic, "G", 0, 1);
@@ -52,11 +56,19 @@ async fn report_2_a_version_that_is_null_missing_or_empty_is_saved_as_unknown() 
             assert_eq!(routine(&host, slot).tables[0].version, None);
         }
         assert!(stage.topics().contains(&topic), "{version:?}");
-        assert!(stage.read("consumerOffset.json").contains(&format!("{topic}@G")));
+        assert!(
+            stage
+                .read("consumerOffset.json")
+                .contains(&format!("{topic}@G"))
+        );
     }
     let asked = stub.recorder().count(21);
     Pass::of(&host).await.expect_all(TickResult::Unchanged);
-    assert_eq!(stub.recorder().count(21), asked + 1, "unknown equals nothing: it asks again");
+    assert_eq!(
+        stub.recorder().count(21),
+        asked + 1,
+        "unknown equals nothing: it asks again"
+    );
 }
 
 /// apache/rocketmq#9499, #9547: attributes went through the operator's edit path, and the version was set before the table.
@@ -64,7 +76,8 @@ async fn report_2_a_version_that_is_null_missing_or_empty_is_saved_as_unknown() 
 async fn report_3_what_is_not_understood_is_kept_and_a_version_never_comes_without_its_table() {
     let (stage, stub) = (Stage::new(), stub().await);
     let topic = Topic::new("T").attribute("message.type", "FIFO");
-    stub.tables().set_topic(topic.member("futureField", "[1,2]"));
+    stub.tables()
+        .set_topic(topic.member("futureField", "[1,2]"));
     let replica = stage.misbehaving(&stub, "trap-at-tick", "2");
     let host = stage.quiet_host(replica).await;
     Pass::of(&host).await.expect_all(TickResult::Updated);
@@ -75,17 +88,26 @@ async fn report_3_what_is_not_understood_is_kept_and_a_version_never_comes_witho
     let before = stage.prints();
     stub.tables().set_topic("T2");
     let pass = Pass::of(&host).await;
-    assert_eq!(pass.result(Slot::Topic), Some(TickResult::Failed), "it trapped");
+    assert_eq!(
+        pass.result(Slot::Topic),
+        Some(TickResult::Failed),
+        "it trapped"
+    );
     assert_eq!(stage.prints(), before, "old table, old version");
     Pass::of(&host).await;
-    assert!(stage.topics().contains(&"T2".to_owned()), "the next tick asked again");
+    assert!(
+        stage.topics().contains(&"T2".to_owned()),
+        "the next tick asked again"
+    );
 }
 
 /// apache/rocketmq#9984: a Java slave deleted every topic and group on each round.
 #[tokio::test]
 async fn report_4_nothing_leaves_but_what_is_missing_in_a_whole_answer() {
     let (stage, stub) = (Stage::new(), stub().await);
-    ["T1", "T2", "T3"].map(|topic| stub.tables().set_topic(topic));
+    for topic in ["T1", "T2", "T3"] {
+        stub.tables().set_topic(topic);
+    }
     let host = stage.quiet_host(stage.replica(&stub)).await;
     Pass::of(&host).await.expect_all(TickResult::Updated);
     let before = (stage.prints(), stage.topics());
@@ -116,7 +138,10 @@ async fn report_6_version_and_content_are_judged_each_for_itself() {
     stub.tables().quietly().set_topic(Topic::new("T").perm(2));
     Pass::of(&host).await;
     let corrected = stage.json("topics.json");
-    assert_eq!(corrected["topicConfigTable"]["T"]["perm"], 2, "under the same version");
+    assert_eq!(
+        corrected["topicConfigTable"]["T"]["perm"], 2,
+        "under the same version"
+    );
 
     stub.tables().bump(Kind::Topics);
     Pass::of(&host).await;
@@ -180,7 +205,11 @@ async fn report_12_a_bad_body_of_delay_offsets_never_reaches_the_file() {
         stub.tables().answer_body(45, body);
         let pass = Pass::of(&host).await;
         assert_eq!(pass.result(Slot::Delay), Some(TickResult::Failed), "{body}");
-        assert!(pass.error(Slot::Delay).contains("at byte "), "{}", pass.error(Slot::Delay));
+        assert!(
+            pass.error(Slot::Delay).contains("at byte "),
+            "{}",
+            pass.error(Slot::Delay)
+        );
         assert_eq!(stage.prints(), before, "{body}");
     }
     stub.tables().answer_honestly(45);
@@ -199,8 +228,16 @@ async fn report_35_members_that_nobody_knows_are_kept_or_dropped_as_the_list_say
     let file = stage.json("consumerOffset.json");
     let mut members: Vec<&String> = file.as_object().unwrap().keys().collect();
     members.sort_unstable();
-    let kept = ["dataVersion", "offsetTable", "pullOffsetTable", "resetOffsetTable"];
-    assert_eq!(members, kept, "all but groupTopicMap, which a broker makes itself");
+    let kept = [
+        "dataVersion",
+        "offsetTable",
+        "pullOffsetTable",
+        "resetOffsetTable",
+    ];
+    assert_eq!(
+        members, kept,
+        "all but groupTopicMap, which a broker makes itself"
+    );
     assert_eq!(file["pullOffsetTable"], json!({"T@P": {"0": 2}}));
     assert!(stage.table(&TOPICS).version().is_some());
 }

@@ -23,7 +23,9 @@ fn each_five_seconds(stage: &Stage) -> ReplicaConfig {
 #[tokio::test]
 async fn report_16_the_tick_after_a_trap_has_a_fresh_instance() {
     let (stage, stub) = (Stage::new(), Stub::start(Dialect::V5_5).await.unwrap());
-    let host = stage.quiet_host(stage.misbehaving(&stub, "trap-at-tick", "1")).await;
+    let host = stage
+        .quiet_host(stage.misbehaving(&stub, "trap-at-tick", "1"))
+        .await;
     let first = Pass::of(&host).await;
     assert_eq!(first.result(Slot::Topic), Some(TickResult::Failed));
     for slot in [Slot::Offset, Slot::Delay, Slot::Subgroup] {
@@ -43,13 +45,21 @@ async fn report_26_a_panic_of_the_host_fails_one_tick_and_ends_no_schedule() {
         _ => says(),
     };
     let master = Script::new(third_panics);
-    let builder = stage.host(each_five_seconds(&stage)).masters(master.masters());
+    let builder = stage
+        .host(each_five_seconds(&stage))
+        .masters(master.masters());
     let mut watched = Watched::start(builder.ticks_on(Handle::current())).await;
     master.until(13.0).await;
     let routine = watched.routine(Slot::Topic);
-    assert_eq!((routine.failures, routine.state), (1, RoutineState::Failing));
+    assert_eq!(
+        (routine.failures, routine.state),
+        (1, RoutineState::Failing)
+    );
     let error = routine.last_tick.unwrap().error.unwrap();
-    assert!(error.contains("the host panicked in this tick: a fault of the host"), "{error}");
+    assert!(
+        error.contains("the host panicked in this tick: a fault of the host"),
+        "{error}"
+    );
 
     master.until(33.0).await;
     for slot in Slot::ALL {
@@ -57,9 +67,11 @@ async fn report_26_a_panic_of_the_host_fails_one_tick_and_ends_no_schedule() {
     }
     assert_eq!(watched.routine(Slot::Topic).failures, 1);
     let events = watched.drain();
-    let failed = |event: &&Event| Slot::ALL.iter().any(|slot| {
-        tick_of(event, *slot).is_some_and(|tick| tick.result == TickResult::Failed)
-    });
+    let failed = |event: &&Event| {
+        Slot::ALL
+            .iter()
+            .any(|slot| tick_of(event, *slot).is_some_and(|tick| tick.result == TickResult::Failed))
+    };
     assert_eq!(events.iter().filter(failed).count(), 1);
 }
 
@@ -68,14 +80,21 @@ async fn report_26_a_panic_of_the_host_fails_one_tick_and_ends_no_schedule() {
 async fn report_26_a_panic_while_connecting_fails_that_tick_too() {
     let stage = Stage::new();
     let master = Script::new(|_, _| says());
-    let builder = stage.host(each_five_seconds(&stage)).masters(master.connecting_panics(2));
+    let builder = stage
+        .host(each_five_seconds(&stage))
+        .masters(master.connecting_panics(2));
     let watched = Watched::start(builder.ticks_on(Handle::current())).await;
     master.until(13.0).await;
     let all = Slot::ALL.map(|slot| watched.routine(slot));
     let failures: u64 = all.iter().map(|routine| routine.failures).sum();
     assert_eq!(failures, 2, "the two that would have connected");
     for routine in all {
-        assert_eq!((routine.ticks, routine.state), (3, RoutineState::Active), "{}", routine.name);
+        assert_eq!(
+            (routine.ticks, routine.state),
+            (3, RoutineState::Active),
+            "{}",
+            routine.name
+        );
     }
 }
 
@@ -84,7 +103,9 @@ async fn report_26_a_panic_while_connecting_fails_that_tick_too() {
 async fn report_27_a_slow_answer_to_one_leaves_the_rate_of_the_others() {
     let stage = Stage::new();
     let master = Script::new(|slot, _| says().after(if slot == Slot::Topic { 20 } else { 0 }));
-    let builder = stage.host(each_five_seconds(&stage)).masters(master.masters());
+    let builder = stage
+        .host(each_five_seconds(&stage))
+        .masters(master.masters());
     let _watched = Watched::start(builder.ticks_on(Handle::current())).await;
     master.until(40.0).await;
     assert_eq!(master.times(Slot::Offset), [1, 6, 11, 16, 21, 26, 31, 36]);
@@ -96,9 +117,17 @@ async fn report_27_a_slow_answer_to_one_leaves_the_rate_of_the_others() {
 #[tokio::test(start_paused = true)]
 async fn report_27_after_an_outage_of_any_length_all_resume_without_a_burst() {
     let stage = Stage::new();
-    let down_for_ten_minutes = |_, number| if (2..=121).contains(&number) { fails() } else { says() };
+    let down_for_ten_minutes = |_, number| {
+        if (2..=121).contains(&number) {
+            fails()
+        } else {
+            says()
+        }
+    };
     let master = Script::new(down_for_ten_minutes);
-    let builder = stage.host(each_five_seconds(&stage)).masters(master.masters());
+    let builder = stage
+        .host(each_five_seconds(&stage))
+        .masters(master.masters());
     let watched = Watched::start(builder.ticks_on(Handle::current())).await;
     master.until(3.0).await;
     let before = stage.prints();
@@ -111,7 +140,11 @@ async fn report_27_after_an_outage_of_any_length_all_resume_without_a_burst() {
     for slot in Slot::ALL {
         let routine = watched.routine(slot);
         assert_eq!(routine.state, RoutineState::Active, "{slot}");
-        assert_eq!((routine.ticks, routine.failures, routine.missed), (122, 120, 0), "{slot}");
+        assert_eq!(
+            (routine.ticks, routine.failures, routine.missed),
+            (122, 120, 0),
+            "{slot}"
+        );
         assert_eq!(master.times(slot).last(), Some(&606), "{slot}");
     }
 }
@@ -125,9 +158,7 @@ async fn report_27_a_master_that_was_stopped_and_started_is_copied_again() {
         ..stage.replica(&stub)
     };
     let mut watched = Watched::start(stage.host(replica)).await;
-    for slot in Slot::ALL {
-        watched.tick(slot, TickResult::Unchanged).await;
-    }
+    watched.ticks(&Slot::ALL, TickResult::Unchanged).await;
     stub.pause().await.unwrap();
     watched.tick(Slot::Topic, TickResult::Failed).await;
     let before = stage.prints();
@@ -141,12 +172,10 @@ async fn report_27_a_master_that_was_stopped_and_started_is_copied_again() {
     stub.tables().set_topic("made-meanwhile");
     stub.tables().commit_offset("made-meanwhile", "G", 0, 1);
     stub.resume().await.unwrap();
-    for slot in [Slot::Topic, Slot::Offset] {
-        watched.tick(slot, TickResult::Updated).await;
-    }
-    for slot in Slot::ALL {
-        watched.tick(slot, TickResult::Unchanged).await;
-    }
+    watched
+        .ticks(&[Slot::Topic, Slot::Offset], TickResult::Updated)
+        .await;
+    watched.ticks(&Slot::ALL, TickResult::Unchanged).await;
     assert!(stage.topics().contains(&"made-meanwhile".to_owned()));
 }
 
@@ -162,7 +191,11 @@ async fn report_47_what_could_not_be_written_is_written_by_the_next_tick() {
     stub.tables().set_topic("T");
     let failed = Pass::of(&host).await;
     assert_eq!(failed.result(Slot::Topic), Some(TickResult::Failed));
-    assert!(failed.error(Slot::Topic).contains("topics.json.bak"), "{}", failed.error(Slot::Topic));
+    assert!(
+        failed.error(Slot::Topic).contains("topics.json.bak"),
+        "{}",
+        failed.error(Slot::Topic)
+    );
     assert!(!stage.topics().contains(&"T".to_owned()));
     for slot in [Slot::Offset, Slot::Delay, Slot::Subgroup] {
         assert_eq!(failed.result(slot), Some(TickResult::Unchanged), "{slot}");
@@ -170,7 +203,11 @@ async fn report_47_what_could_not_be_written_is_written_by_the_next_tick() {
 
     std::fs::remove_dir(&obstacle).unwrap();
     let healed = Pass::of(&host).await;
-    assert_eq!(healed.result(Slot::Topic), Some(TickResult::Updated), "the master did not change");
+    assert_eq!(
+        healed.result(Slot::Topic),
+        Some(TickResult::Updated),
+        "the master did not change"
+    );
     assert!(stage.topics().contains(&"T".to_owned()));
 }
 
@@ -178,9 +215,14 @@ async fn report_47_what_could_not_be_written_is_written_by_the_next_tick() {
 #[tokio::test]
 async fn report_64_the_last_error_has_the_guests_own_words_bounded() {
     let (stage, stub) = (Stage::new(), Stub::start(Dialect::V5_5).await.unwrap());
-    let host = stage.quiet_host(stage.misbehaving(&stub, "panic-long", "209716")).await;
+    let host = stage
+        .quiet_host(stage.misbehaving(&stub, "panic-long", "209716"))
+        .await;
     let error = Pass::of(&host).await.error(Slot::Topic);
-    assert!(error.contains("panicked at ") && error.contains("long long long"), "{error}");
+    assert!(
+        error.contains("panicked at ") && error.contains("long long long"),
+        "{error}"
+    );
     assert!(error.len() < 10_000, "{} bytes", error.len());
 }
 
@@ -198,7 +240,10 @@ async fn a_setting_that_the_policy_does_not_have_leaves_the_slot_without_a_polic
     };
     let host = stage.quiet_host(replica).await;
     let pass = Pass::of(&host).await;
-    assert_eq!(pass.report(Slot::Topic).not_run, Some(RoutineState::NoPolicy));
+    assert_eq!(
+        pass.report(Slot::Topic).not_run,
+        Some(RoutineState::NoPolicy)
+    );
     assert_eq!(pass.result(Slot::Offset), Some(TickResult::Updated));
     let refusal = routine(&host, Slot::Topic).refusal.unwrap();
     assert!(refusal.contains("keeep"), "{refusal}");

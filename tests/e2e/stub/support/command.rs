@@ -53,6 +53,13 @@ impl Locum {
         self
     }
 
+    /// Its standard output leads nowhere.
+    pub(crate) fn without_reader(mut self) -> Self {
+        let (_, writer) = std::io::pipe().unwrap();
+        self.0.stdout(writer);
+        self
+    }
+
     /// Runs it to its end.
     pub(crate) async fn end(mut self) -> Output {
         let output = soon(self.0.output()).await.unwrap();
@@ -117,6 +124,11 @@ impl Running {
     /// Another command to it.
     pub(crate) fn command(&self, words: &[&str]) -> Locum {
         Locum::new(words).config(&self.config)
+    }
+
+    /// As a power cut would.
+    pub(crate) async fn kill(mut self) {
+        soon(self.child.kill()).await.unwrap();
     }
 
     /// Asks it to stop, and waits; its exit code, and all that it logged.

@@ -9,7 +9,7 @@ mod watched;
 pub(crate) use broker::Broker;
 pub(crate) use command::{Locum, Output, Running};
 pub(crate) use script::{Reply, Script, fails, says};
-pub(crate) use stage::{Prints, REPLICA, Stage, answered};
+pub(crate) use stage::{REPLICA, Stage, answered};
 pub(crate) use watched::{Pass, Watched, routine, tick_of};
 
 use std::time::Duration;

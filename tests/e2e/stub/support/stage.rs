@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use locum::{Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, RoutineConfig, Slot, Table, TableKind};
+use locum::{
+    Host, HostBuilder, Period, PluginsConfig, ReplicaConfig, RoutineConfig, Slot, Table, TableKind,
+};
 use locum_tables::ReadLimits;
 use serde_json::Value;
 use stub_master::Stub;
@@ -66,9 +68,16 @@ impl Stage {
         self.directory().join(name)
     }
 
-    /// Puts a component where a slot looks for it.
+    /// Puts a component where a slot looks for it, in place, as `cp` does.
     pub(crate) fn install(&self, slot: Slot, component: &[u8]) {
         fs::write(self.plugin(slot), component).unwrap();
+    }
+
+    /// The same by rename, as an editor saves.
+    pub(crate) fn replace(&self, slot: Slot, component: &[u8]) {
+        let next = self.plugins().join(".next");
+        fs::write(&next, component).unwrap();
+        fs::rename(&next, self.plugin(slot)).unwrap();
     }
 
     /// A replica whose topics are looked after by the guest that does what it is told.
@@ -115,6 +124,30 @@ impl Stage {
     /// A host that runs its routines when it is asked.
     pub(crate) async fn quiet_host(&self, replica: ReplicaConfig) -> Host {
         self.host(replica).without_schedule().start().await.unwrap()
+    }
+
+    /// A configuration file as an operator writes it, for a replica that is due when somebody asks. `more` goes to the end,
+    /// into the replica's table.
+    pub(crate) fn config(&self, master: &str, more: &str) -> PathBuf {
+        let path = self.path("locum.toml");
+        let text = format!(
+            r#"
+[host]
+state-directory = "state"
+
+[plugins]
+directory = "plugins"
+quiet-period = "20ms"
+
+[replica.{REPLICA}]
+directory = "store/config"
+master = "{master}"
+first-delay = "1h"
+{more}
+"#
+        );
+        fs::write(&path, text).unwrap();
+        path
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

@@ -47,9 +47,14 @@ impl Watched {
             .await
     }
 
-    /// Waits for the slot's next tick, however it ends.
-    pub(crate) async fn any_tick(&mut self, slot: Slot) -> TickStatus {
-        self.until(|event| tick_of(event, slot)).await
+    /// Waits until each of the slots has had a tick that ended so, in whatever order.
+    pub(crate) async fn ticks(&mut self, slots: &[Slot], result: TickResult) {
+        let mut left = slots.to_vec();
+        self.until(|event| {
+            left.retain(|slot| tick_of(event, *slot).is_none_or(|tick| tick.result != result));
+            left.is_empty().then_some(())
+        })
+        .await;
     }
 
     /// Waits until the slot is due and does not run for this reason.

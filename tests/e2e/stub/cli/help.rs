@@ -1,0 +1,121 @@
+//! Help and error texts, as snapshots: `UPDATE_SNAPSHOTS=1 cargo test -p locum --test stub help` writes them anew.
+
+use std::fs;
+use std::path::Path;
+
+use stub_master::{Dialect, Fault, Stub, Times};
+
+use crate::support::{Locum, Output, Stage};
+
+/// Compares with the file in `snapshots`, or writes it.
+fn expect_snapshot(name: &str, text: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/e2e/stub/snapshots");
+    let path = folder.join(name).with_extension("txt");
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, text).unwrap();
+        return;
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == expected,
+        "{name} is another text than its snapshot (UPDATE_SNAPSHOTS=1 takes it):\n{}",
+        first_difference(&expected, text)
+    );
+}
+
+fn first_difference(expected: &str, found: &str) -> String {
+    let lines = expected
+        .lines()
+        .chain(["(the end)"])
+        .zip(found.lines().chain(["(the end)"]));
+    let differs = lines
+        .enumerate()
+        .find(|(_, (expected, found))| expected != found);
+    let told =
+        |(number, (expected, found))| format!("line {}:\n- {expected}\n+ {found}", number + 1);
+    differs.map_or_else(|| "in its white space".to_owned(), told)
+}
+
+/// A command with all that came of it, the places of this test made nameless.
+fn told(words: &[&str], output: &Output, places: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "$ locum {}\n{}{}",
+        words.join(" "),
+        output.stdout,
+        output.stderr
+    );
+    for (place, name) in places {
+        text = text.replace(place, name);
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("{}\n[exit {}]\n\n", lines.join("\n"), output.code)
+}
+
+#[tokio::test]
+async fn help_of_each_command() {
+    let commands = [
+        "", "run", "check", "sync", "status", "role", "pause", "resume", "adopt", "verify",
+        "recover", "demo",
+    ];
+    let mut text = String::new();
+    for command in commands {
+        let words: Vec<&str> = [command, "--help"]
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        let output = Locum::new(&words).expect(0).await;
+        assert_eq!(output.stderr, "");
+        text += &told(&words, &output, &[]);
+    }
+    expect_snapshot("help", &text);
+}
+
+#[tokio::test]
+async fn help_is_asked_for_when_the_command_line_is_wrong() {
+    let mut text = String::new();
+    for words in [
+        &["sink"][..],
+        &["sync", "--dry-rum"],
+        &["role", "broker-a", "king"],
+        &["pause", "broker-a", "topics"],
+        &["recover", "standin"],
+    ] {
+        text += &told(words, &Locum::new(words).expect(64).await, &[]);
+    }
+    expect_snapshot("usage", &text);
+}
+
+#[tokio::test]
+async fn help_in_the_errors_says_what_and_what_to_do() {
+    let (stage, stub) = (Stage::new(), Stub::start(Dialect::V5_5).await.unwrap());
+    let (root, address) = (stage.path(""), stub.address());
+    let root = root.to_str().unwrap().trim_end_matches('/');
+    let places = [(root, "DIR"), (address.as_str(), "MASTER")];
+    let mut text = String::new();
+    let mut run = async |words: &[&str]| {
+        let output = Locum::new(words).working_in(&stage.path("")).end().await;
+        text += &told(words, &output, &places);
+    };
+    run(&["check"]).await;
+    stage.config(&stub.address(), "own-adress = \"a:1\"");
+    run(&["check"]).await;
+    stage.config(&stub.address(), "period = \"10\"");
+    run(&["check"]).await;
+    stage.config("a-master", "");
+    run(&["check"]).await;
+    stage.config(&stub.address(), "");
+    run(&["role", "broker-a", "master"]).await;
+    run(&["status"]).await;
+    run(&["sync", "broker-b"]).await;
+    fs::write(stage.plugin(locum::Slot::Topic), components::broken::text()).unwrap();
+    fs::remove_file(stage.plugin(locum::Slot::Delay)).unwrap();
+    run(&["check"]).await;
+    stub.tables()
+        .answer_body(43, "<html><body>502 Bad Gateway</body></html>");
+    stub.script(201, Fault::error(16, "no accessKey"), Times::Always);
+    run(&["sync", "--log", "off"]).await;
+    run(&["verify", "store/config"]).await;
+    run(&["recover", "store/config", "--to", "other/config"]).await;
+    run(&["recover", "store/config", "--to", "store/config"]).await;
+    expect_snapshot("errors", &text);
+}

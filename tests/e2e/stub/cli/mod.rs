@@ -1,0 +1,8 @@
+//! The `locum` command, by its binary: exit codes, output, and the host that runs.
+
+mod codes;
+mod demo;
+mod directory;
+mod help;
+mod running;
+mod status;
