@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use locum_tables::Slot;
@@ -355,53 +355,67 @@ impl ConfigFile {
             .into_iter()
             .map(|(name, table)| Ok((checked_name(name)?, table.resolve(base)?)))
             .collect::<Result<BTreeMap<_, _>, String>>()?;
-        refuse_shared_directories(&replicas)?;
+        let state_directory = checked_directory(base, &self.host.state_directory)?;
+        refuse_shared_directories(&replicas, &state_directory)?;
         Ok(Config {
-            state_directory: base.join(self.host.state_directory),
-            plugins: self.plugins.resolve(base),
+            state_directory,
+            plugins: self.plugins.resolve(base)?,
             replicas,
         })
     }
 }
 
 impl PluginsTable {
-    fn resolve(self, base: &Path) -> PluginsConfig {
-        let defaults =
-            PluginsConfig::new(base.join(self.directory.unwrap_or_else(|| "plugins".into())));
-        PluginsConfig {
-            quiet_period: self
-                .quiet_period
-                .map_or(defaults.quiet_period, Duration::from),
-            max_wait: self.max_wait.map_or(defaults.max_wait, Duration::from),
-            check_period: self
-                .check_period
-                .map_or(defaults.check_period, Duration::from),
+    fn resolve(self, base: &Path) -> Result<PluginsConfig, String> {
+        let folder = self.directory.unwrap_or_else(|| "plugins".into());
+        let defaults = PluginsConfig::new(checked_directory(base, &folder)?);
+        Ok(PluginsConfig {
+            quiet_period: bounded(
+                "quiet-period",
+                self.quiet_period,
+                defaults.quiet_period,
+                MOMENT,
+            )?,
+            max_wait: bounded("max-wait", self.max_wait, defaults.max_wait, MOMENT)?,
+            check_period: bounded(
+                "check-period",
+                self.check_period,
+                defaults.check_period,
+                SECOND,
+            )?,
             ..defaults
-        }
+        })
     }
 }
 
 impl ReplicaTable {
     fn resolve(self, base: &Path) -> Result<ReplicaConfig, String> {
-        let defaults = ReplicaConfig::new(base.join(self.directory));
-        let period = self
-            .period
-            .map_or(defaults.period, |period| Period::named(period.into()));
+        let defaults = ReplicaConfig::new(checked_directory(base, &self.directory)?);
+        let own_address = self
+            .own_address
+            .map(|own| checked_address("own-address", own));
+        let frame_limit = self.frame_limit.map_or(defaults.frame_limit, usize::from);
+        if frame_limit < SMALLEST_FRAME {
+            return Err(format!("`frame-limit`: at least {SMALLEST_FRAME} bytes"));
+        }
         Ok(ReplicaConfig {
             master: Some(checked_address("master", self.master)?),
-            own_address: self
-                .own_address
-                .map(|own| checked_address("own-address", own))
-                .transpose()?,
+            own_address: own_address.transpose()?,
             role: self.role.unwrap_or(defaults.role),
-            first_delay: self
-                .first_delay
-                .map_or(defaults.first_delay, Duration::from),
-            period: checked_period(period)?,
-            request_timeout: self
-                .request_timeout
-                .map_or(defaults.request_timeout, Duration::from),
-            frame_limit: self.frame_limit.map_or(defaults.frame_limit, usize::from),
+            first_delay: bounded(
+                "first-delay",
+                self.first_delay,
+                defaults.first_delay,
+                Duration::ZERO,
+            )?,
+            period: period(self.period)?.unwrap_or(defaults.period),
+            request_timeout: bounded(
+                "request-timeout",
+                self.request_timeout,
+                defaults.request_timeout,
+                MOMENT,
+            )?,
+            frame_limit,
             file_mode: self.file_mode.map_or(defaults.file_mode, u32::from),
             file_owner: self.file_owner,
             file_group: self.file_group,
@@ -429,11 +443,8 @@ impl RoutineTables {
 impl RoutineTable {
     fn resolve(self) -> Result<RoutineConfig, String> {
         Ok(RoutineConfig {
-            plugin: self.plugin,
-            period: self
-                .period
-                .map(|period| checked_period(Period::named(period.into())))
-                .transpose()?,
+            plugin: self.plugin.map(checked_plugin).transpose()?,
+            period: period(self.period)?,
             settings: self
                 .settings
                 .into_iter()
@@ -456,12 +467,19 @@ fn setting_text(name: &str, value: toml::Value) -> Result<String, String> {
     }
 }
 
+/// It is part of a file's name.
+const LONGEST_NAME: usize = 100;
+
 /// The name stands in paths and in URLs.
 pub(crate) fn checked_name(name: String) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(fits) {
+    if name.is_empty()
+        || name.len() > LONGEST_NAME
+        || name.starts_with('.')
+        || !name.chars().all(fits)
+    {
         return Err(format!(
-            "replica name `{name}`: use letters, digits, `.`, `_` and `-`, and do not begin with `.`"
+            "replica name `{name}`: use up to {LONGEST_NAME} letters, digits, `.`, `_` and `-`, and do not begin with `.`"
         ));
     }
     Ok(name)
@@ -480,25 +498,77 @@ fn checked_address(key: &str, address: String) -> Result<String, String> {
     }
 }
 
-fn checked_period(period: Period) -> Result<Period, String> {
-    if period.every < Duration::from_millis(10) {
-        return Err(format!(
-            "a period of {:?} is too short: at least 10 ms",
-            period.every
-        ));
+/// The shortest time that a wait of ours may have.
+const MOMENT: Duration = Duration::from_millis(10);
+const SECOND: Duration = Duration::from_secs(1);
+/// The longest: what is longer is a slip of the pen, and would overflow clocks.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+/// No answer of a master is smaller.
+const SMALLEST_FRAME: usize = 1024;
+
+fn bounded(
+    key: &str,
+    span: Option<Span>,
+    default: Duration,
+    least: Duration,
+) -> Result<Duration, String> {
+    let span = span.map_or(default, Duration::from);
+    if (least..=YEAR).contains(&span) {
+        return Ok(span);
     }
-    Ok(period)
+    Err(format!(
+        "`{key}` of {span:?}: write at least {least:?}, and at most a year"
+    ))
 }
 
-fn refuse_shared_directories(replicas: &BTreeMap<String, ReplicaConfig>) -> Result<(), String> {
-    let mut owners: BTreeMap<&Path, &str> = BTreeMap::new();
+fn period(span: Option<Span>) -> Result<Option<Period>, String> {
+    let bounded = |span| bounded("period", Some(span), YEAR, MOMENT).map(Period::named);
+    span.map(bounded).transpose()
+}
+
+fn checked_directory(base: &Path, directory: &Path) -> Result<PathBuf, String> {
+    if directory.as_os_str().is_empty() {
+        return Err("`directory` is empty: name a folder".to_owned());
+    }
+    Ok(base.join(directory))
+}
+
+/// A plugin's path stays in the plugin directory.
+fn checked_plugin(plugin: PathBuf) -> Result<PathBuf, String> {
+    let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if plugin.components().all(stays) && plugin.file_name().is_some() {
+        return Ok(plugin);
+    }
+    Err(format!(
+        "`plugin = \"{}\"`: write a path relative to the plugin directory, without `..`",
+        plugin.display()
+    ))
+}
+
+/// Two names of one directory are one directory, whatever links lead there.
+fn refuse_shared_directories(
+    replicas: &BTreeMap<String, ReplicaConfig>,
+    state: &Path,
+) -> Result<(), String> {
+    let real = |path: &Path| {
+        path.canonicalize()
+            .unwrap_or_else(|_| path.components().collect())
+    };
+    let mut owners: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (name, replica) in replicas {
-        if let Some(other) = owners.insert(&replica.directory, name) {
+        let directory = real(&replica.directory);
+        let shown = directory.display();
+        if directory == real(state) {
             return Err(format!(
-                "replicas `{other}` and `{name}` share the directory {}: give each its own",
-                replica.directory.display()
+                "replica `{name}` has the state directory {shown}: give it its own"
             ));
         }
+        if let Some(other) = owners.get(&directory) {
+            return Err(format!(
+                "replicas `{other}` and `{name}` share the directory {shown}: give each its own"
+            ));
+        }
+        owners.insert(directory, name);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use locum_tables::Slot;
 use parking_lot::Mutex;
@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 
 use crate::clock::now;
 use crate::config::{Config, PluginsConfig, ReplicaConfig, checked_name};
-use crate::events::Event;
+use crate::events::{Event, Telling};
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
 use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
-use crate::status::Status;
+use crate::status::{ErrorKind, ReplicaStatus, RoutineState, RoutineStatus, Status};
 use crate::swap::{Content, Files, Quiet, Seen, Watcher};
 use crate::telemetry::chain;
 
@@ -27,7 +27,7 @@ const EVENT_BACKLOG: usize = 4096;
 pub struct Host {
     inner: Arc<Inner>,
     pool: Option<tokio::runtime::Runtime>,
-    plugins_task: JoinHandle<()>,
+    tasks: [JoinHandle<()>; 2],
 }
 
 struct Inner {
@@ -35,8 +35,17 @@ struct Inner {
     plugins: Mutex<Plugins>,
     engine: Engine,
     replicas: Mutex<BTreeMap<String, Replica>>,
+    /// Replicas that could not be opened, and are tried again.
+    closed: Mutex<BTreeMap<String, Closed>>,
     shared: Arc<Shared>,
     changed: Arc<Notify>,
+}
+
+/// A replica whose directory or record cannot be used now: kept by another host, on a full or read-only disk.
+struct Closed {
+    config: ReplicaConfig,
+    why: String,
+    kind: ErrorKind,
 }
 
 /// What is known of the plugin folder.
@@ -110,7 +119,8 @@ impl HostBuilder {
         self
     }
 
-    /// Starts: loads the policies, opens every replica, and lets the schedules run.
+    /// Starts: loads the policies, opens every replica, and lets the schedules run. A replica that cannot be opened is tried again
+    /// each ten seconds and does not keep the others from running, unless it is all of them.
     ///
     /// # Errors
     /// [`StartError`]; nothing runs then, and no directory is held.
@@ -139,6 +149,7 @@ impl HostBuilder {
             }),
             engine,
             replicas: Mutex::new(BTreeMap::new()),
+            closed: Mutex::new(BTreeMap::new()),
             shared,
             changed: Arc::new(Notify::new()),
         });
@@ -147,15 +158,13 @@ impl HostBuilder {
             self.plugins,
             self.scheduled,
         ));
+        let opening = tokio::spawn(open_closed(Arc::clone(&inner), self.scheduled));
         let host = Host {
             inner,
             pool: own_pool,
-            plugins_task,
+            tasks: [plugins_task, opening],
         };
-        let count = self.replicas.len();
-        for (name, config) in self.replicas {
-            host.inner.add(name, config, count).await?;
-        }
+        host.open_all(self.replicas).await?;
         Ok(host)
     }
 }
@@ -181,6 +190,32 @@ impl Host {
         }
     }
 
+    async fn open_all(&self, replicas: BTreeMap<String, ReplicaConfig>) -> Result<(), StartError> {
+        let count = replicas.len();
+        let mut first = None;
+        for (name, config) in replicas {
+            match self.inner.add(name.clone(), config.clone(), count).await {
+                Ok(_) => {}
+                Err(error @ StartError::Replica { .. }) => {
+                    self.inner.close(name, config, &error);
+                    first.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match first {
+            Some(error) if self.inner.replicas.lock().is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The replicas that could not be opened yet, each with the reason and its kind.
+    pub fn closed(&self) -> Vec<(String, String, ErrorKind)> {
+        let told =
+            |(name, closed): (&String, &Closed)| (name.clone(), closed.why.clone(), closed.kind);
+        self.inner.closed.lock().iter().map(told).collect()
+    }
+
     /// Adds a replica to the running host.
     ///
     /// # Errors
@@ -196,13 +231,14 @@ impl Host {
 
     /// Stops a replica and gives its directory free; its files stay. Whether there was one.
     pub async fn remove_replica(&self, name: &str) -> bool {
+        let was_closed = self.inner.closed.lock().remove(name).is_some();
         let removed = self.inner.replicas.lock().remove(name);
         match removed {
             Some(replica) => {
                 replica.stop().await;
                 true
             }
-            None => false,
+            None => was_closed,
         }
     }
 
@@ -216,9 +252,9 @@ impl Host {
         self.inner.replicas()
     }
 
-    /// One pass of every routine of these replicas, all at once: one whose master is slow does not hold up the others. With
-    /// `dry_run` nothing is written, and the reports tell what would change.
-    pub async fn sync(&self, replicas: Vec<Replica>, dry_run: bool) -> Vec<SyncReport> {
+    /// One pass of every routine of one replica, or of all, all at once: one whose master is slow does not hold up the others.
+    /// With `dry_run` nothing is written, and the reports tell what would change. A replica that is not open has failed.
+    pub async fn sync(&self, only: Option<&str>, dry_run: bool) -> Vec<SyncReport> {
         let pass = |replica: Replica| async move {
             if dry_run {
                 replica.dry_run().await
@@ -226,8 +262,11 @@ impl Host {
                 replica.sync().await
             }
         };
-        let passes: Vec<_> = replicas
+        let wanted = |name: &str| only.is_none_or(|only| only == name);
+        let passes: Vec<_> = self
+            .replicas()
             .into_iter()
+            .filter(|replica| wanted(replica.name()))
             .map(|replica| tokio::spawn(pass(replica)))
             .collect();
         let mut reports = Vec::new();
@@ -235,6 +274,10 @@ impl Host {
             // A pass only fails with the runtime that it runs on.
             reports.extend(pass.await.unwrap_or_default());
         }
+        let closed = self.closed().into_iter().filter(|(name, ..)| wanted(name));
+        reports.extend(closed.flat_map(|(name, why, kind)| {
+            Slot::ALL.map(|slot| SyncReport::not_open(&name, slot, &why, kind))
+        }));
         reports
     }
 
@@ -245,14 +288,16 @@ impl Host {
 
     /// What everything is in now.
     pub fn status(&self) -> Status {
-        Status {
-            replicas: self.inner.replicas().iter().map(Replica::status).collect(),
-        }
+        let mut replicas: Vec<_> = self.inner.replicas().iter().map(Replica::status).collect();
+        let closed = self.inner.closed.lock();
+        replicas.extend(closed.iter().map(|(name, closed)| closed.status(name)));
+        replicas.sort_by(|one, other| one.name.cmp(&other.name));
+        Status { replicas }
     }
 
     /// Stops the schedules, lets commits under way end, and gives every directory free.
     pub async fn shutdown(&self) {
-        self.plugins_task.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
         let replicas = std::mem::take(&mut *self.inner.replicas.lock());
         for replica in replicas.values() {
             replica.stop().await;
@@ -262,7 +307,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.plugins_task.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
         self.inner
             .replicas
             .lock()
@@ -275,7 +320,68 @@ impl Drop for Host {
     }
 }
 
+impl Closed {
+    fn status(&self, name: &str) -> ReplicaStatus {
+        let state = match self.kind {
+            ErrorKind::InUse => RoutineState::DirectoryInUse,
+            _ => RoutineState::Failing,
+        };
+        ReplicaStatus {
+            name: name.to_owned(),
+            role: self.config.role,
+            master: self.config.master.clone(),
+            directory: self.config.directory.display().to_string(),
+            notes: vec![format!("not open: {}", self.why)],
+            routines: Slot::ALL
+                .map(|slot| RoutineStatus::of_closed(slot, state))
+                .into(),
+        }
+    }
+}
+
 impl Inner {
+    /// Remembers a replica that could not be opened, and tells it once.
+    fn close(&self, name: String, config: ReplicaConfig, error: &StartError) {
+        let why = chain(error);
+        let kind = match error {
+            StartError::Replica { source, .. } => source.kind(),
+            _ => ErrorKind::Internal,
+        };
+        let closed = Closed {
+            config,
+            why: why.clone(),
+            kind,
+        };
+        let before = self.closed.lock().insert(name.clone(), closed);
+        if before.is_none_or(|before| before.why != why) {
+            let event = Event::Noticed {
+                replica: name,
+                note: why,
+            };
+            event.log(Telling::default());
+            // Nobody may be listening.
+            let _ = self.shared.events.send(event);
+        }
+    }
+
+    /// Tries again to open what could not be opened.
+    async fn open_again(self: &Arc<Self>) {
+        let waiting: Vec<_> = {
+            let closed = self.closed.lock();
+            closed
+                .iter()
+                .map(|(name, closed)| (name.clone(), closed.config.clone()))
+                .collect()
+        };
+        let count = self.replicas.lock().len() + waiting.len();
+        for (name, config) in waiting {
+            match self.add(name.clone(), config.clone(), count).await {
+                Ok(_) => drop(self.closed.lock().remove(&name)),
+                Err(error) => self.close(name, config, &error),
+            }
+        }
+    }
+
     fn replicas(&self) -> Vec<Replica> {
         self.replicas.lock().values().cloned().collect()
     }
@@ -409,51 +515,20 @@ async fn off_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static)
     }
 }
 
+/// How often a replica that could not be opened is tried again.
+const OPEN_AGAIN: Duration = Duration::from_secs(10);
+
+async fn open_closed(host: Arc<Inner>, scheduled: bool) {
+    while scheduled {
+        tokio::time::sleep(OPEN_AGAIN).await;
+        host.open_again().await;
+    }
+}
+
 fn tick_threads() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .thread_name("locum-tick")
         .max_blocking_threads(64)
         .enable_time()
         .build()
-}
-
-/// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
-/// Empty when all is well. Blocking.
-///
-/// # Errors
-/// [`EngineError`]: policies cannot be looked at.
-pub fn check(config: &Config) -> Result<Vec<String>, StartError> {
-    let engine = Engine::new()?;
-    let mut files = Files::new(config.plugins.directory.clone(), COMPONENT_BYTES as u64);
-    let mut loaded: BTreeMap<PathBuf, Result<Policy, String>> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for (name, replica) in &config.replicas {
-        for slot in Slot::ALL {
-            let file = replica.plugin(slot);
-            let policy = loaded
-                .entry(file.clone())
-                .or_insert_with(|| read_policy(&engine, &mut files, &file));
-            let settled = match policy {
-                Ok(policy) => policy
-                    .settle(slot, &replica.settings(slot))
-                    .map(drop)
-                    .map_err(|refusal| chain(&refusal)),
-                Err(reason) => Err(reason.clone()),
-            };
-            if let Err(reason) = settled {
-                problems.push(format!("{name}/{slot}: {}: {reason}", file.display()));
-            }
-        }
-    }
-    Ok(problems)
-}
-
-fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
-    match files.look(file) {
-        Seen::New(content) => engine
-            .load(&content.bytes)
-            .map_err(|refusal| chain(&refusal)),
-        Seen::Unreadable(reason) => Err(reason),
-        Seen::Missing | Seen::Same => Err("the file is not there".to_owned()),
-    }
 }

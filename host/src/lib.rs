@@ -22,6 +22,7 @@
 //! `docs/architecture.md` is the map of this crate.
 
 pub mod admin;
+mod check;
 mod clock;
 mod config;
 mod events;
@@ -38,7 +39,8 @@ pub mod telemetry;
 
 pub use config::{Config, ConfigError, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig};
 pub use events::Event;
-pub use host::{Host, HostBuilder, StartError, check};
+pub use check::check;
+pub use host::{Host, HostBuilder, StartError};
 pub use locum_tables::{DataVersion, Slot, Table, TableKind};
 pub use replica::{
     AdoptError, CommandError, Masters, OpenReplicaError, Remoting, Replica, SyncReport, TableChange,

@@ -19,7 +19,7 @@ impl Schedule {
     /// Starts at `now`: first due after `first_delay`, then each `period`.
     pub fn start(now: Instant, first_delay: Duration, period: Duration) -> Self {
         Self {
-            next: now + first_delay,
+            next: now + first_delay.min(FURTHEST),
             period: period.max(Duration::from_millis(1)),
             running: false,
             missed: 0,
@@ -109,6 +109,9 @@ pub fn phase(name: &str, replicas: usize, period: Duration) -> Duration {
     let hash = hash ^ (hash >> 32);
     period.mul_f64((hash >> 11) as f64 / (1_u64 << 53) as f64)
 }
+
+/// No first tick is further away: a clock must not overflow.
+const FURTHEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// With more replicas than this in one process their phases are spread.
 pub const PHASED_FROM: usize = 16;

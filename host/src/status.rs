@@ -140,6 +140,24 @@ pub struct RoutineStatus {
     pub tables: Vec<TableStatus>,
 }
 
+impl RoutineStatus {
+    /// A routine of a replica that could not be opened.
+    pub(crate) fn of_closed(slot: Slot, state: RoutineState) -> Self {
+        Self {
+            name: slot,
+            state,
+            policy: None,
+            refusal: None,
+            ticks: 0,
+            failures: 0,
+            missed: 0,
+            last_tick: None,
+            last_success: None,
+            tables: Vec::new(),
+        }
+    }
+}
+
 /// The policy that fills a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyStatus {

@@ -80,11 +80,12 @@ async fn sync(
     State(host): State<Arc<Host>>,
     Json(request): Json<SyncRequest>,
 ) -> Answer<Vec<SyncReport>> {
-    let replicas = match &request.replica {
-        Some(name) => vec![found(&host, name)?],
-        None => host.replicas(),
-    };
-    Ok(Json(host.sync(replicas, request.dry_run).await))
+    if let Some(name) = &request.replica {
+        found(&host, name)?;
+    }
+    Ok(Json(
+        host.sync(request.replica.as_deref(), request.dry_run).await,
+    ))
 }
 
 async fn role(
@@ -125,20 +126,31 @@ fn done(notes: Vec<String>) -> Json<Done> {
 }
 
 fn found(host: &Host, name: &str) -> Result<Replica, ApiError> {
-    host.replica(name).ok_or_else(|| {
-        let known: Vec<_> = host
-            .replicas()
-            .iter()
-            .map(|replica| replica.name().to_owned())
-            .collect();
-        let error = format!(
-            "there is no replica `{name}`; there is: {}",
-            known.join(", ")
-        );
-        ApiError {
-            error,
-            kind: ErrorKind::Config,
-        }
+    if let Some(replica) = host.replica(name) {
+        return Ok(replica);
+    }
+    if let Some((_, why, kind)) = host
+        .closed()
+        .into_iter()
+        .find(|(closed, ..)| closed == name)
+    {
+        return Err(ApiError {
+            error: format!("not open: {why}"),
+            kind,
+        });
+    }
+    let known: Vec<_> = host
+        .replicas()
+        .iter()
+        .map(|replica| replica.name().to_owned())
+        .collect();
+    let error = format!(
+        "there is no replica `{name}`; there is: {}",
+        known.join(", ")
+    );
+    Err(ApiError {
+        error,
+        kind: ErrorKind::Config,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Errors as an operator sees them, with the exit code that a script sees.
 
 use locum::admin::{CallError, SocketError};
+use locum::policy::EngineError;
 use locum::status::ErrorKind;
 use locum::store::StoreError;
 use locum::telemetry::chain;
@@ -84,6 +85,12 @@ impl From<std::io::Error> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         Self::new(exit::DISK, chain(&error))
+    }
+}
+
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> Self {
+        Self::new(exit::INTERNAL, chain(&error))
     }
 }
 

@@ -57,7 +57,7 @@ async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, Cl
         }
     }
     let host = Host::from_config(config).without_schedule().start().await?;
-    let reports = host.sync(host.replicas(), args.dry_run).await;
+    let reports = host.sync(None, args.dry_run).await;
     host.shutdown().await;
     Ok(reports)
 }

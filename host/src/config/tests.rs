@@ -103,7 +103,7 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
         ),
         (
             "[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\nperiod = '1ms'",
-            "too short",
+            "`period` of 1ms: write at least 10ms, and at most a year",
         ),
         (
             "[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\nframe-limit = '3 elephants'",
@@ -134,8 +134,51 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
             "setting `x` is of type array",
         ),
     ];
-    for (text, expected) in cases {
-        let error = read(text).unwrap_err();
+    let replica = |more: &str| format!("[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\n{more}");
+    let more = [
+        ("first-delay = '9999999h'", "`first-delay` of"),
+        (
+            "request-timeout = '0s'",
+            "`request-timeout` of 0ns: write at least 10ms",
+        ),
+        ("frame-limit = '0'", "`frame-limit`: at least 1024 bytes"),
+        (
+            "[plugins]\ncheck-period = '0s'",
+            "`check-period` of 0ns: write at least 1s",
+        ),
+        (
+            "[replica.b]\ndirectory = ''\nmaster = 'm:1'",
+            "`directory` is empty",
+        ),
+        (
+            "[replica.b]\ndirectory = './a/'\nmaster = 'm:1'",
+            "share the directory",
+        ),
+        (
+            "[replica.b]\ndirectory = 'state'\nmaster = 'm:1'",
+            "has the state directory",
+        ),
+        (
+            "[replica.a.routine.topic]\nplugin = '../x.wasm'",
+            "without `..`",
+        ),
+        (
+            "[replica.a.routine.topic]\nplugin = '/x.wasm'",
+            "relative to the plugin directory",
+        ),
+    ]
+    .map(|(more, expected)| (replica(more), expected));
+    let long = format!(
+        "[replica.{}]\ndirectory = 'a'\nmaster = 'm:1'",
+        "x".repeat(101)
+    );
+    let cases = cases.map(|(text, expected)| (text.to_owned(), expected));
+    for (text, expected) in cases
+        .into_iter()
+        .chain(more)
+        .chain([(long, "use up to 100")])
+    {
+        let error = read(&text).unwrap_err();
         assert!(
             error.contains(expected),
             "{text}\n  said: {error}\n  want: {expected}"

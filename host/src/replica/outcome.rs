@@ -6,7 +6,7 @@ use locum_tables::{Difference, Slot, Table};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 
-use crate::clock::now;
+use crate::clock::{now, now_ms};
 use crate::status::{ErrorKind, RoutineState, TickResult, TickStatus, Time};
 
 /// Whether a tick commits.
@@ -79,6 +79,21 @@ impl SyncReport {
             tick,
             changes,
         }
+    }
+
+    /// The replica could not be opened, so nothing of it ran.
+    pub(crate) fn not_open(replica: &str, slot: Slot, why: &str, kind: ErrorKind) -> Self {
+        let begun = Begun {
+            number: 0,
+            started: Time(now_ms()),
+            at: now(),
+            sha256: String::new(),
+        };
+        Self::new(
+            replica.to_owned(),
+            slot,
+            begun.failed(Fault::new(kind, why)),
+        )
     }
 
     pub(super) fn cancelled(replica: &str, slot: Slot) -> Self {

@@ -124,7 +124,7 @@ impl Attempt {
             fetch: Arc::clone(asked) as Arc<dyn Fetch>,
             // A tick may wait for its one or two answers, each within its own deadline.
             limits: Limits {
-                tick_time: limits.tick_time.max(config.request_timeout * 3),
+                tick_time: limits.tick_time.max(config.request_timeout.saturating_mul(3)),
                 ..limits
             },
             replica: self.replica.name.clone(),

@@ -35,7 +35,7 @@ fn code(text: &str) -> String {
 /// Rooms of the library, from the top down; those of one line are siblings and do not know each other.
 const LEVELS: [&[&str]; 5] = [
     &["admin"],
-    &["host"],
+    &["host", "check"],
     &["replica"],
     &["master", "policy", "swap", "store", "schedule"],
     &["config", "status", "telemetry", "events", "clock", "hash"],

@@ -1,0 +1,52 @@
+//! `locum check`: a configuration and the policies that it names, looked at without running anything.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use locum_tables::Slot;
+
+use crate::config::Config;
+use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
+use crate::swap::{Files, Seen};
+use crate::telemetry::chain;
+
+/// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
+/// Empty when all is well. Blocking.
+///
+/// # Errors
+/// [`EngineError`]: policies cannot be looked at.
+pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
+    let engine = Engine::new()?;
+    let mut files = Files::new(config.plugins.directory.clone(), COMPONENT_BYTES as u64);
+    let mut loaded: BTreeMap<PathBuf, Result<Policy, String>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, replica) in &config.replicas {
+        for slot in Slot::ALL {
+            let file = replica.plugin(slot);
+            let policy = loaded
+                .entry(file.clone())
+                .or_insert_with(|| read_policy(&engine, &mut files, &file));
+            let settled = match policy {
+                Ok(policy) => policy
+                    .settle(slot, &replica.settings(slot))
+                    .map(drop)
+                    .map_err(|refusal| chain(&refusal)),
+                Err(reason) => Err(reason.clone()),
+            };
+            if let Err(reason) = settled {
+                problems.push(format!("{name}/{slot}: {}: {reason}", file.display()));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
+    match files.look(file) {
+        Seen::New(content) => engine
+            .load(&content.bytes)
+            .map_err(|refusal| chain(&refusal)),
+        Seen::Unreadable(reason) => Err(reason),
+        Seen::Missing | Seen::Same => Err("the file is not there".to_owned()),
+    }
+}
