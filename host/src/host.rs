@@ -87,6 +87,7 @@ pub struct HostBuilder {
     replicas: BTreeMap<String, ReplicaConfig>,
     masters: Arc<dyn Masters>,
     scheduled: bool,
+    read_only: bool,
     pool: Option<tokio::runtime::Handle>,
 }
 
@@ -110,6 +111,13 @@ impl HostBuilder {
     pub fn without_schedule(mut self) -> Self {
         self.scheduled = false;
         self
+    }
+
+    /// Nothing is written, not even our own lock, and nothing runs by schedule: for [`Host::sync`] as a dry run.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self.without_schedule()
     }
 
     /// Ticks run on that runtime instead of threads of their own: for tests with a paused clock.
@@ -140,6 +148,7 @@ impl HostBuilder {
             events: broadcast::Sender::new(EVENT_BACKLOG),
             masters: self.masters,
             scheduled: self.scheduled,
+            read_only: self.read_only,
         });
         let inner = Arc::new(Inner {
             state_directory: self.state_directory,
@@ -178,6 +187,7 @@ impl Host {
             replicas: BTreeMap::new(),
             masters: Arc::new(Remoting),
             scheduled: true,
+            read_only: false,
             pool: None,
         }
     }
@@ -519,7 +529,10 @@ async fn off_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static)
 const OPEN_AGAIN: Duration = Duration::from_secs(10);
 
 async fn open_closed(host: Arc<Inner>, scheduled: bool) {
-    while scheduled {
+    if !scheduled {
+        return;
+    }
+    loop {
         tokio::time::sleep(OPEN_AGAIN).await;
         host.open_again().await;
     }

@@ -37,9 +37,9 @@ pub mod store;
 mod swap;
 pub mod telemetry;
 
+pub use check::check;
 pub use config::{Config, ConfigError, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig};
 pub use events::Event;
-pub use check::check;
 pub use host::{Host, HostBuilder, StartError};
 pub use locum_tables::{DataVersion, Slot, Table, TableKind};
 pub use replica::{

@@ -56,7 +56,13 @@ async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, Cl
             return Err(CliError::new(exit::CONFIG, text));
         }
     }
-    let host = Host::from_config(config).without_schedule().start().await?;
+    let host = Host::from_config(config);
+    let host = if args.dry_run {
+        host.read_only()
+    } else {
+        host.without_schedule()
+    };
+    let host = host.start().await?;
     let reports = host.sync(None, args.dry_run).await;
     host.shutdown().await;
     Ok(reports)
@@ -125,6 +131,9 @@ fn changes(report: &SyncReport, dry_run: bool) -> String {
     }
     let would = if dry_run { "would be " } else { "" };
     let told = report.changes.iter().map(|change| {
+        if change.rewritten {
+            return format!("{}: the file {would}written again", change.table);
+        }
         let first = if change.first { " (first)" } else { "" };
         format!(
             "{}: {} {would}added, {} {would}changed, {} {would}removed{first}",
@@ -139,6 +148,7 @@ fn changes(report: &SyncReport, dry_run: bool) -> String {
 
 /// One line for each entry, as `diff` marks them.
 fn detail(change: &TableChange) -> String {
+    let file = ["(the file)".to_owned()];
     let marked = |mark: &str, keys: &[String]| -> String {
         keys.iter()
             .map(|key| format!("{mark} {}/{key}\n", change.table))
@@ -148,4 +158,5 @@ fn detail(change: &TableChange) -> String {
         + &marked("~", &change.changed)
         + &marked("-", &change.removed)
         + &marked("~", &change.members)
+        + &marked("~", if change.rewritten { &file } else { &[] })
 }

@@ -134,6 +134,21 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
             "setting `x` is of type array",
         ),
     ];
+    refused(cases.map(|(text, expected)| (text.to_owned(), expected)));
+}
+
+fn refused<const N: usize>(cases: [(String, &str); N]) {
+    for (text, expected) in cases {
+        let error = read(&text).unwrap_err();
+        assert!(
+            error.contains(expected),
+            "{text}\n  said: {error}\n  want: {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_slip_of_the_pen_is_refused_before_it_does_harm() {
     let replica = |more: &str| format!("[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\n{more}");
     let more = [
         ("first-delay = '9999999h'", "`first-delay` of"),
@@ -168,22 +183,10 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
         ),
     ]
     .map(|(more, expected)| (replica(more), expected));
-    let long = format!(
-        "[replica.{}]\ndirectory = 'a'\nmaster = 'm:1'",
-        "x".repeat(101)
-    );
-    let cases = cases.map(|(text, expected)| (text.to_owned(), expected));
-    for (text, expected) in cases
-        .into_iter()
-        .chain(more)
-        .chain([(long, "use up to 100")])
-    {
-        let error = read(&text).unwrap_err();
-        assert!(
-            error.contains(expected),
-            "{text}\n  said: {error}\n  want: {expected}"
-        );
-    }
+    refused(more);
+    let name = "x".repeat(101);
+    let long = format!("[replica.{name}]\ndirectory = 'a'\nmaster = 'm:1'");
+    refused([(long, "use up to 100")]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::policy::Memory;
 use crate::status::{ErrorKind, PolicyStatus, Time};
 use crate::store::{
     Adoption, CommitRecord, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
-    Record, RoleRecord, Standing, StoreError,
+    Record, RoleRecord, Standing, StoreError, Unreadable, peek,
 };
 use crate::telemetry::chain;
 
@@ -32,7 +32,6 @@ impl OpenReplicaError {
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Directory(OpenError::Locked { .. }) => ErrorKind::InUse,
             Self::Directory(OpenError::RocksDb { .. }) => ErrorKind::Config,
             Self::Directory(OpenError::Store(error)) | Self::Store(error) => kind_of(error),
         }
@@ -62,7 +61,9 @@ impl AdoptError {
 
 fn kind_of(error: &StoreError) -> ErrorKind {
     match error {
-        StoreError::DirectoryInUse { .. } | StoreError::TakenOver { .. } => ErrorKind::InUse,
+        StoreError::DirectoryInUse { .. }
+        | StoreError::TakenOver { .. }
+        | StoreError::Locked { .. } => ErrorKind::InUse,
         StoreError::Io { .. } => ErrorKind::Disk,
     }
 }
@@ -102,6 +103,17 @@ impl Opened {
 pub(super) struct Looked {
     pub(super) in_use: Option<String>,
     pub(super) rewrite: Vec<&'static TableKind>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Looked {
+    /// Why the slot cannot go on, if the main of a table that it writes cannot be read. The other slots can.
+    pub(super) fn fault(&self, slot: Slot) -> Option<Fault> {
+        self.unreadable
+            .iter()
+            .find(|unreadable| unreadable.kind.slot == slot)
+            .map(|unreadable| Fault::new(ErrorKind::Disk, unreadable.error.clone()))
+    }
 }
 
 /// What an adoption made of the directory.
@@ -110,10 +122,18 @@ pub(super) struct Adopted {
     pub(super) notes: Vec<String>,
 }
 
+/// Whether the directory is ours to write.
+enum Keeping {
+    /// Locked for as long as this lives.
+    Kept(Box<Directory>),
+    /// Only looked at, once: nothing is written, not even our own lock.
+    Looked(Standing),
+}
+
 /// Directory and record of one replica.
 pub(super) struct Files {
     disk: Arc<dyn Disk>,
-    directory: Directory,
+    keeping: Keeping,
     record: Record,
     record_path: PathBuf,
     configured_role: Role,
@@ -133,38 +153,84 @@ impl Files {
             group: config.file_group,
         };
         let mut directory = Directory::open(&config.directory, ownership, Arc::clone(&disk))?;
-        let record_path = state_directory.join(format!("replica-{name}.json"));
-        let (mut record, warning) = Record::load(&*disk, &record_path)?;
-        // A command is forgotten when the configured value changes, also if that comes back later.
-        let configured = config.role.to_string();
-        record.role.take_if(|role| role.configured != configured);
+        let record_path = record_path(name, state_directory);
+        let (record, warning) = Record::load(&*disk, &record_path)?;
         let loaded = directory.load()?;
         let standing = directory.survey()?;
-        let mut notes: Vec<String> = directory.notes().iter().cloned().chain(warning).collect();
-        let tables = own_tables(loaded, &mut notes);
-        let mut files = Self {
+        let notes = directory.notes().iter().cloned().chain(warning).collect();
+        let files = Self {
             disk,
-            directory,
+            keeping: Keeping::Kept(Box::new(directory)),
             record,
             record_path,
             configured_role: config.role,
         };
-        let role = files.commanded_role().unwrap_or(config.role);
+        let (mut files, mut opened) = files.opened(loaded, &standing, notes);
+        // The state directory is made, private, before anything else of ours goes there.
+        opened
+            .notes
+            .extend(files.save().err().map(|error| unrecorded(&error)));
+        Ok((files, opened))
+    }
+
+    /// Looks, and changes nothing: for a dry run without a host.
+    pub(super) fn peek(
+        name: &str,
+        config: &ReplicaConfig,
+        state_directory: &Path,
+    ) -> Result<(Self, Opened), OpenReplicaError> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let peeked = peek(&*disk, &config.directory)?;
+        let record_path = record_path(name, state_directory);
+        let (record, warning) = Record::peek(&*disk, &record_path)?;
+        let notes = peeked.notes.into_iter().chain(warning).collect();
+        let standing = peeked.standing.clone();
+        let files = Self {
+            disk,
+            keeping: Keeping::Looked(peeked.standing),
+            record,
+            record_path,
+            configured_role: config.role,
+        };
+        Ok(files.opened(peeked.loaded, &standing, notes))
+    }
+
+    fn opened(
+        mut self,
+        loaded: Vec<Loaded>,
+        standing: &Standing,
+        mut notes: Vec<String>,
+    ) -> (Self, Opened) {
+        // A command is forgotten when the configured value changes, also if that comes back later.
+        let configured = self.configured_role.to_string();
+        self.record
+            .role
+            .take_if(|role| role.configured != configured);
+        let tables = own_tables(loaded, &mut notes);
         let opened = Opened {
-            role,
-            in_use: in_use(&standing),
-            committed: files.committed(&tables),
+            role: self.commanded_role().unwrap_or(self.configured_role),
+            in_use: in_use(standing),
+            committed: self.committed(&tables),
             tables,
             notes,
             paused: Slot::ALL
                 .into_iter()
-                .filter(|slot| files.record.paused.contains(slot.name()))
+                .filter(|slot| self.record.paused.contains(slot.name()))
                 .collect(),
-            memory: files.memory(),
+            memory: self.memory(),
         };
-        // The state directory is made, private, before anything else of ours goes there.
-        files.save()?;
-        Ok((files, opened))
+        (self, opened)
+    }
+
+    fn directory(&mut self) -> Result<&mut Directory, StoreError> {
+        match &mut self.keeping {
+            Keeping::Kept(directory) => Ok(directory),
+            Keeping::Looked(_) => Err(StoreError::Io {
+                step: "write for a dry run beside",
+                path: self.record_path.clone(),
+                source: std::io::ErrorKind::ReadOnlyFilesystem.into(),
+            }),
+        }
     }
 
     /// A command outlives restarts.
@@ -199,13 +265,23 @@ impl Files {
 
     /// Before every tick and every commit: is a broker here, and are the files still ours.
     pub(super) fn look(&mut self) -> Result<Looked, Fault> {
-        let standing = self.directory.survey().map_err(|error| fault_of(&error))?;
-        let in_use = in_use(&standing);
-        let rewrite = match standing {
-            Standing::Ours { rewrite } => rewrite,
-            Standing::BrokerRunning { .. } | Standing::TakenOver { .. } => Vec::new(),
+        let standing = match &mut self.keeping {
+            Keeping::Kept(directory) => directory.survey().map_err(|error| fault_of(&error))?,
+            Keeping::Looked(standing) => standing.clone(),
         };
-        Ok(Looked { in_use, rewrite })
+        let in_use = in_use(&standing);
+        let (rewrite, unreadable) = match standing {
+            Standing::Ours {
+                rewrite,
+                unreadable,
+            } => (rewrite, unreadable),
+            Standing::BrokerRunning { .. } | Standing::TakenOver { .. } => Default::default(),
+        };
+        Ok(Looked {
+            in_use,
+            rewrite,
+            unreadable,
+        })
     }
 
     /// Puts a table's file in place, and notes who wrote it; without a `source` it is written again, and who wrote it first
@@ -216,7 +292,7 @@ impl Files {
         source: Option<&str>,
         policy: &PolicyStatus,
     ) -> Result<(Committed, Vec<String>), StoreError> {
-        let commit = self.directory.commit(table)?;
+        let commit = self.directory()?.commit(table)?;
         let (source, policy) = match (source, self.record.tables.get(table.kind().name)) {
             (None, Some(before)) => (before.source.clone(), before.policy.clone()),
             (source, _) => (source.unwrap_or_default().to_owned(), policy_id(policy)),
@@ -250,7 +326,7 @@ impl Files {
         } else {
             Adoption::Take
         };
-        let loaded = self.directory.adopt(adoption)?;
+        let loaded = self.directory()?.adopt(adoption)?;
         let mut notes = Vec::new();
         let tables = own_tables(loaded, &mut notes);
         Ok(Adopted { tables, notes })
@@ -282,10 +358,25 @@ impl Files {
         }
     }
 
-    /// Writes the record.
+    /// Writes the record, unless nothing is to be written.
     pub(super) fn save(&mut self) -> Result<(), StoreError> {
-        self.record.save(&*self.disk, &self.record_path)
+        match self.keeping {
+            Keeping::Kept(_) => self.record.save(&*self.disk, &self.record_path),
+            Keeping::Looked(_) => Ok(()),
+        }
     }
+}
+
+fn record_path(name: &str, state_directory: &Path) -> PathBuf {
+    state_directory.join(format!("replica-{name}.json"))
+}
+
+/// The tables are safe all the same: the record only tells who wrote them, and what commands and policies want remembered.
+pub(super) fn unrecorded(error: &StoreError) -> String {
+    format!(
+        "the record in the state directory is not up to date, and a restart would not know the latest: {}",
+        chain(error)
+    )
 }
 
 pub(super) fn fault_of(error: &StoreError) -> Fault {

@@ -35,6 +35,7 @@ use crate::events::{Event, Telling};
 use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
 use crate::status::{ReplicaStatus, RoutineState};
+use crate::store::StoreError;
 use crate::telemetry::chain;
 use files::Files;
 use live::Live;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) masters: Arc<dyn Masters>,
     /// Whether routines run by schedule, or only when asked.
     pub(crate) scheduled: bool,
+    /// Nothing is written: only dry runs make sense.
+    pub(crate) read_only: bool,
 }
 
 /// A handle to one replica of a running host. Cheap to clone.
@@ -77,6 +80,7 @@ struct State {
     master: Option<String>,
     link: Option<Arc<dyn Fetch>>,
     in_use: Option<String>,
+    unrecorded: Option<String>,
     stopping: bool,
     tables: BTreeMap<&'static str, Table>,
     committed: BTreeMap<&'static str, files::Committed>,
@@ -101,7 +105,11 @@ impl Replica {
         state_directory: &Path,
         shared: Arc<Shared>,
     ) -> Result<Self, OpenReplicaError> {
-        let (files, opened) = Files::open(name, &config, state_directory)?;
+        let (files, opened) = if shared.read_only {
+            Files::peek(name, &config, state_directory)?
+        } else {
+            Files::open(name, &config, state_directory)?
+        };
         let slots = Slot::ALL
             .into_iter()
             .map(|slot| {
@@ -116,6 +124,7 @@ impl Replica {
             master: None,
             link: None,
             in_use: opened.in_use,
+            unrecorded: None,
             stopping: false,
             tables: opened.tables,
             committed: opened.committed,
@@ -276,7 +285,13 @@ impl Replica {
             role: state.role,
             master: state.master.clone(),
             directory: self.0.config.directory.display().to_string(),
-            notes: state.in_use.iter().chain(&state.notes).cloned().collect(),
+            notes: state
+                .in_use
+                .iter()
+                .chain(&state.unrecorded)
+                .chain(&state.notes)
+                .cloned()
+                .collect(),
             routines: routines.collect(),
         }
     }
@@ -472,6 +487,15 @@ impl Inner {
         let mut state = self.state();
         state.committed.insert(table.kind().name, committed);
         state.tables.insert(table.kind().name, table);
+    }
+
+    /// Why the record is not up to date, or that it is again. A change is told.
+    fn set_unrecorded(&self, error: Option<StoreError>) {
+        let why = error.map(|error| files::unrecorded(&error));
+        let before = std::mem::replace(&mut self.state().unrecorded, why.clone());
+        if let Some(note) = why.filter(|note| before.as_ref() != Some(note)) {
+            self.emit_note(note);
+        }
     }
 
     /// Why nothing may be written, or that all is well again. A change is told.

@@ -49,6 +49,8 @@ pub struct TableChange {
     pub members: Vec<String>,
     /// Whether there was no table before.
     pub first: bool,
+    /// Whether the file is written again as it was, since it was missing, damaged, or changed by somebody.
+    pub rewritten: bool,
 }
 
 impl TableChange {
@@ -61,6 +63,15 @@ impl TableChange {
             changed: difference.changed,
             members: version.into_iter().chain(difference.members).collect(),
             first: before.is_none(),
+            rewritten: false,
+        }
+    }
+
+    pub(super) fn rewritten(table: &Table) -> Self {
+        let same = Difference::default();
+        Self {
+            rewritten: true,
+            ..Self::new(table, Some(table), same)
         }
     }
 }

@@ -60,7 +60,7 @@ impl Attempt {
             // The sender lives in the replica that this holds.
             let _ = term.wait_for(|term| *term != self.term).await;
         };
-        let (live, healed, asked) = match self.prepare().await {
+        let (live, rewritten, asked) = match self.prepare().await {
             Ok(prepared) => prepared,
             Err(ended) => return ended,
         };
@@ -70,13 +70,13 @@ impl Attempt {
             ran = live.policy.run(self.tick(&live, &asked)) => ran,
         };
         match ran.result {
-            Ok(done) => self.leave(&live, done, healed, &asked).await,
+            Ok(done) => self.leave(&live, done, rewritten, &asked).await,
             Err(error) => self.begun.clone().failed(fault(&error, &asked)),
         }
     }
 
     /// Everything that may be in the way, in the order of the states.
-    async fn prepare(&self) -> Result<(Live, bool, Arc<Asked>), Ended> {
+    async fn prepare(&self) -> Result<(Live, Vec<TableChange>, Arc<Asked>), Ended> {
         if let Some(state) = self.replica.held_back(self.slot) {
             return Err(Ended::NotRun(state));
         }
@@ -84,18 +84,21 @@ impl Attempt {
             return Err(Ended::NotRun(RoutineState::NoPolicy));
         };
         let looked = self.survey().await?;
-        let healed = self.heal(&live, &looked.rewrite).await?;
+        let rewritten = self.heal(&live, &looked.rewrite).await?;
         let (master, fetch) = self.replica.way_to_master().map_err(Ended::NotRun)?;
         let asked = Asked::new(master, fetch, self.replica.config.request_timeout);
-        Ok((live, healed, Arc::new(asked)))
+        Ok((live, rewritten, Arc::new(asked)))
     }
 
     async fn survey(&self) -> Result<Looked, Ended> {
         match self.with_files(files::Files::look).await {
             Ok(looked) => {
                 self.replica.set_in_use(looked.in_use.clone());
-                match looked.in_use {
-                    Some(_) => Err(Ended::NotRun(RoutineState::DirectoryInUse)),
+                if looked.in_use.is_some() {
+                    return Err(Ended::NotRun(RoutineState::DirectoryInUse));
+                }
+                match looked.fault(self.slot) {
+                    Some(fault) => Err(self.begun.clone().failed(fault)),
                     None => Ok(looked),
                 }
             }
@@ -124,7 +127,9 @@ impl Attempt {
             fetch: Arc::clone(asked) as Arc<dyn Fetch>,
             // A tick may wait for its one or two answers, each within its own deadline.
             limits: Limits {
-                tick_time: limits.tick_time.max(config.request_timeout.saturating_mul(3)),
+                tick_time: limits
+                    .tick_time
+                    .max(config.request_timeout.saturating_mul(3)),
                 ..limits
             },
             replica: self.replica.name.clone(),
@@ -133,8 +138,15 @@ impl Attempt {
     }
 
     /// The policy is content: commits what differs, or only tells it.
-    async fn leave(&self, live: &Live, done: Done, healed: bool, asked: &Asked) -> Ended {
-        let (drafts, changes) = self.differing(done.drafts);
+    async fn leave(
+        &self,
+        live: &Live,
+        done: Done,
+        rewritten: Vec<TableChange>,
+        asked: &Asked,
+    ) -> Ended {
+        let (drafts, mut changes) = self.differing(done.drafts);
+        changes.extend(rewritten);
         let unmet = done
             .failed_fetches
             .into_iter()
@@ -153,7 +165,7 @@ impl Attempt {
         };
         let answer_time = asked.answer_time();
         let unmet = unmet.map(|(_, error)| asked.fault(&error));
-        let result = if changes.is_empty() && !healed {
+        let result = if changes.is_empty() {
             TickResult::Unchanged
         } else {
             TickResult::Updated
@@ -177,7 +189,11 @@ impl Attempt {
     }
 
     /// Files that are not ours any more are written again as they were, whatever the master says or does not say.
-    async fn heal(&self, live: &Live, rewrite: &[&'static TableKind]) -> Result<bool, Ended> {
+    async fn heal(
+        &self,
+        live: &Live,
+        rewrite: &[&'static TableKind],
+    ) -> Result<Vec<TableChange>, Ended> {
         let tables: Vec<Table> = {
             let state = self.replica.state();
             let of_slot = rewrite.iter().filter(|kind| kind.slot == self.slot);
@@ -185,11 +201,12 @@ impl Attempt {
                 .filter_map(|kind| state.tables.get(kind.name).cloned())
                 .collect()
         };
-        if tables.is_empty() || self.mode == Mode::DryRun {
-            return Ok(false);
+        let changes = tables.iter().map(TableChange::rewritten).collect();
+        if self.mode == Mode::DryRun {
+            return Ok(changes);
         }
         match self.commit(live, tables, None, None).await {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(changes),
             Err(Stop::Cancelled) => Err(Ended::Cancelled),
             Err(Stop::Failed(fault)) => Err(self.begun.clone().failed(fault)),
         }
@@ -226,7 +243,7 @@ impl Attempt {
                 files.remember(slot, memory.clone());
                 replica.slot(slot, |state| state.memory = memory);
             }
-            files.save().map_err(|error| files::fault_of(&error))?;
+            replica.set_unrecorded(files.save().err());
             Ok(Ok(()))
         };
         self.with_files(run)

@@ -29,12 +29,18 @@ pub(super) enum Content {
 }
 
 impl Content {
-    /// Reads the copy at `path`.
+    /// Reads the copy at `path`. One that is too large for a table is bad, and not read.
     pub(super) fn read(
         disk: &dyn Disk,
         kind: &'static TableKind,
         path: &Path,
     ) -> Result<Self, StoreError> {
+        let Some(stat) = disk.stat(path).during("look at", path)? else {
+            return Ok(Self::Missing);
+        };
+        if let Some(reason) = too_large(&stat) {
+            return Ok(Self::Bad { stat, reason });
+        }
         let Some((stat, text)) = disk.read(path).during("read", path)? else {
             return Ok(Self::Missing);
         };
@@ -68,6 +74,13 @@ impl Content {
             _ => None,
         }
     }
+}
+
+/// Why a file is not even read, if it is not: nobody may make the host take memory without bound.
+pub(super) fn too_large(stat: &Stat) -> Option<String> {
+    let (size, limit) = (stat.identity.size, ReadLimits::default().bytes);
+    (size > limit as u64)
+        .then(|| format!("it has {size} bytes, over the limit of {limit} for a table"))
 }
 
 /// The table in a file's text, or why there is none.

@@ -1,9 +1,7 @@
 //! One replica's directory while the host runs: who else is there, which files have to be written again, the commit.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::Arc;
 
 use locum_tables::{KINDS, Table, TableKind};
@@ -11,17 +9,15 @@ use locum_tables::{KINDS, Table, TableKind};
 use super::aside::put_aside;
 use super::broker::BrokerWatch;
 use super::content::{Content, Place};
-use super::disk::{Disk, FileIdentity, Holder, Locking, Ownership, Stat};
+use super::disk::{Disk, FileIdentity, Holder, Ownership, Stat};
 use super::error::{During, OpenError, StoreError};
 use super::json;
-use super::ledger::{LEDGER, Ledger};
-use super::rocksdb::metadata_folders;
+use super::kept::OwnLock;
+use super::ledger::{LEDGER, Ledger, Whose};
+use super::rocksdb::refuse_rocksdb;
 use super::write::{
-    Temporary, back_up, create_directories, ownership_for, remove_unfinished, sync_both,
+    Temporary, create_directories, next_backup, ownership_for, remove_unfinished, sync_both,
 };
-
-/// Our own lock. A `flock`, so that it ends with the process, whatever ends it.
-pub(super) const OWN_LOCK: &str = ".locum.lock";
 
 /// A replica's directory, kept by this host alone for as long as the value lives.
 ///
@@ -32,12 +28,14 @@ pub struct Directory {
     pub(super) ownership: Ownership,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) ledger: Ledger,
+    /// The file that the ledger was last read from or written to.
+    pub(super) ledger_file: Option<FileIdentity>,
     pub(super) broker: BrokerWatch,
     /// The main files that are what the replica's tables say.
     pub(super) expected: BTreeMap<&'static str, FileIdentity>,
     pub(super) loaded: bool,
     notes: Vec<String>,
-    _lock: Box<dyn Any + Send + Sync>,
+    pub(super) lock: OwnLock,
 }
 
 /// Whose a directory is.
@@ -48,6 +46,8 @@ pub enum Standing {
         /// Tables whose main is not what was committed last: missing, damaged, or changed by somebody although no broker
         /// was there. Committing the current table mends it; what somebody wrote is put aside.
         rewrite: Vec<&'static TableKind>,
+        /// Tables whose main cannot be read, so that nobody knows what it is. They cannot be committed; all others can.
+        unreadable: Vec<Unreadable>,
     },
     /// A broker runs on it. Nothing may be written.
     BrokerRunning {
@@ -59,6 +59,15 @@ pub enum Standing {
         /// The files that are not ours.
         files: Vec<String>,
     },
+}
+
+/// A table whose main cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The table's kind.
+    pub kind: &'static TableKind,
+    /// What the system said, with the file's name.
+    pub error: String,
 }
 
 /// A table that is on disk.
@@ -85,9 +94,15 @@ pub(super) enum Found {
     GivenUp,
 }
 
+/// All main files, by name.
+pub(super) struct Mains {
+    found: BTreeMap<&'static str, Found>,
+    unreadable: BTreeMap<&'static str, StoreError>,
+}
+
 /// A standing with what it was seen by.
 pub(super) enum Around {
-    Free(BTreeMap<&'static str, Found>),
+    Free(Mains),
     BrokerRunning(Holder),
     TakenOver,
 }
@@ -104,28 +119,25 @@ impl Directory {
                 ..ownership
             },
         )?;
-        let folders = metadata_folders(&*disk, path)?;
-        if !folders.is_empty() {
-            return Err(OpenError::RocksDb {
-                directory: path.to_path_buf(),
-                folders,
-            });
-        }
-        let lock = take_lock(&*disk, path)?;
+        refuse_rocksdb(&*disk, path)?;
+        let lock = OwnLock::take(&*disk, path)?;
         remove_unfinished(&*disk, path, "")?;
         let (ledger, warning) = json::load::<Ledger>(&*disk, &path.join(LEDGER))?;
         let broker = BrokerWatch::new(&*disk, path, ledger.broker_seen)?;
-        Ok(Self {
+        let mut directory = Self {
             path: path.to_path_buf(),
             ownership,
             disk,
             ledger,
+            ledger_file: None,
             broker,
             expected: BTreeMap::new(),
             loaded: false,
             notes: warning.into_iter().collect(),
-            _lock: lock,
-        })
+            lock,
+        };
+        directory.ledger_file = directory.find_ledger()?;
+        Ok(directory)
     }
 
     /// The directory's path, as it was given.
@@ -140,18 +152,34 @@ impl Directory {
 
     /// Whose the directory is now, and what has to be written again. Cheap: the broker's lock is asked for, and each
     /// main is looked at; it is read only if it is not the file that we know. Loads first if that was not done.
+    ///
+    /// A main that cannot be read concerns its own table alone, unless a broker was seen: then it may be the broker's.
     pub fn survey(&mut self) -> Result<Standing, StoreError> {
         Ok(match self.look_around()? {
             Around::BrokerRunning(holder) => Standing::BrokerRunning { pid: holder.pid },
             Around::TakenOver => Standing::TakenOver {
                 files: self.ledger.taken_over.clone(),
             },
-            Around::Free(found) => {
-                let mut rewrite = KINDS.to_vec();
-                rewrite.retain(|kind| self.must_rewrite(kind, found.get(kind.file)));
-                Standing::Ours { rewrite }
-            }
+            Around::Free(mains) => self.standing(&mains),
         })
+    }
+
+    fn standing(&self, mains: &Mains) -> Standing {
+        let must_rewrite = |kind: &TableKind| match mains.found.get(kind.file) {
+            None | Some(Found::Current(_)) => false,
+            Some(Found::Missing) => self.ledger.knows(kind.file),
+            Some(Found::Earlier(_) | Found::Bad(_) | Found::Foreign | Found::GivenUp) => true,
+        };
+        let mut rewrite = KINDS.to_vec();
+        rewrite.retain(|kind| must_rewrite(kind));
+        let unreadable = KINDS.into_iter().filter_map(|kind| {
+            let error = mains.unreadable.get(kind.file)?.in_full();
+            Some(Unreadable { kind, error })
+        });
+        Standing::Ours {
+            rewrite,
+            unreadable: unreadable.collect(),
+        }
     }
 
     /// Puts a table's file in place. After each step main or `.bak` is a whole generation, and main is never missing.
@@ -165,24 +193,68 @@ impl Directory {
         let before = self.look_before_writing(kind)?;
         let text = table.to_file();
         let disk = Arc::clone(&self.disk);
-        let ownership = ownership_for(
-            self.stat(&place.main)?,
-            self.stat(&place.backup)?,
-            &self.ownership,
-        );
+        let backup = self.stat(&place.backup)?;
+        let ownership = ownership_for(self.stat(&place.main)?, backup, &self.ownership);
         let (temporary, identity) = Temporary::write(&*disk, &place.main, &text, &ownership)?;
-        self.ledger
-            .announce(kind.file, identity, before.becomes_backup());
+        self.ledger.announce(
+            kind.file,
+            identity,
+            before.becomes_backup(),
+            backup.map(|backup| backup.identity),
+        );
         self.save_ledger()?;
         let found = self.look_before_writing(kind)?;
-        let notes = displace(&*disk, &place, &found)?;
+        let notes = self.displace(kind, &place, &found)?;
         temporary.publish(&place.main)?;
         sync_both(&*disk, &place)?;
         self.expected.insert(kind.file, identity);
         Ok(Commit {
             bytes: identity.size,
-            notes,
+            notes: notes.into_iter().collect(),
         })
+    }
+
+    /// Makes room for a new main: keeps the old one as `.bak`, or aside if it is not good or not ours.
+    fn displace(
+        &mut self,
+        kind: &TableKind,
+        place: &Place,
+        found: &Found,
+    ) -> Result<Option<String>, StoreError> {
+        let (why, text) = match found {
+            Found::Missing => return Ok(None),
+            Found::Current(_) | Found::Earlier(_) => return self.back_up(kind, place),
+            Found::Bad(reason) => ("bad", format!("was damaged ({reason})")),
+            Found::Foreign => (
+                "aside",
+                "was changed by somebody, and no broker was seen".to_owned(),
+            ),
+            Found::GivenUp => ("aside", "was given up to be written again".to_owned()),
+        };
+        let aside = put_aside(&*self.disk, &place.main, &place.name, why)?;
+        Ok(Some(told(&place.name, &text, &aside)))
+    }
+
+    /// Makes main `.bak` too. One that is there and is not ours is put aside before.
+    fn back_up(&mut self, kind: &TableKind, place: &Place) -> Result<Option<String>, StoreError> {
+        let disk = Arc::clone(&self.disk);
+        let Some((next, copied)) = next_backup(&*disk, &place.main, &place.backup)? else {
+            return Ok(None);
+        };
+        let old = self.stat(&place.backup)?.map(|stat| stat.identity);
+        let note = match old {
+            Some(old) if !self.ledger.is_ours(kind.file, old) => {
+                let aside = put_aside(&*disk, &place.backup, &place.backup, "aside")?;
+                Some(told(&place.backup, "was not ours", &aside))
+            }
+            _ => None,
+        };
+        if let Some(copy) = copied {
+            self.ledger.announce_backup(kind.file, copy, old);
+            self.save_ledger()?;
+        }
+        next.publish(&place.backup)?;
+        Ok(note)
     }
 
     /// Fails unless the directory is ours to write, and says what main of `kind` is.
@@ -192,11 +264,15 @@ impl Directory {
             Around::TakenOver => Err(StoreError::TakenOver {
                 files: self.ledger.taken_over.clone(),
             }),
-            Around::Free(mut found) => Ok(found.remove(kind.file).unwrap_or(Found::Missing)),
+            Around::Free(mut mains) => match mains.unreadable.remove(kind.file) {
+                Some(error) => Err(error),
+                None => Ok(mains.found.remove(kind.file).unwrap_or(Found::Missing)),
+            },
         }
     }
 
     fn look_around(&mut self) -> Result<Around, StoreError> {
+        self.keep()?;
         // Only a load knows strangers that were there before us.
         if !self.loaded {
             self.load()?;
@@ -207,18 +283,32 @@ impl Directory {
         if !self.ledger.taken_over.is_empty() {
             return Ok(Around::TakenOver);
         }
-        let mut found = BTreeMap::new();
-        for kind in KINDS {
-            found.insert(kind.file, self.find(kind)?);
-        }
+        let mut mains = self.look_at_mains();
         if self.broker.seen() {
-            let files = self.left_by_broker(&found)?;
+            let files = self.left_by_broker(&mains.found)?;
             if !files.is_empty() {
                 self.take_over(files)?;
                 return Ok(Around::TakenOver);
             }
+            if let Some((_, error)) = mains.unreadable.pop_first() {
+                return Err(error);
+            }
         }
-        Ok(Around::Free(found))
+        Ok(Around::Free(mains))
+    }
+
+    fn look_at_mains(&self) -> Mains {
+        let mut mains = Mains {
+            found: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+        };
+        for kind in KINDS {
+            match self.find(kind) {
+                Ok(found) => drop(mains.found.insert(kind.file, found)),
+                Err(error) => drop(mains.unreadable.insert(kind.file, error)),
+            }
+        }
+        mains
     }
 
     /// Who holds the broker's lock. That one was seen is remembered over a restart.
@@ -236,10 +326,6 @@ impl Directory {
         self.save_ledger()
     }
 
-    pub(super) fn save_ledger(&self) -> Result<(), StoreError> {
-        json::save(&*self.disk, &self.path.join(LEDGER), &self.ledger)
-    }
-
     pub(super) fn stat(&self, path: &Path) -> Result<Option<Stat>, StoreError> {
         self.disk.stat(path).during("look at", path)
     }
@@ -255,19 +341,12 @@ impl Directory {
         Ok(match Content::read(&*self.disk, kind, &main)? {
             Content::Missing => Found::Missing,
             Content::Bad { reason, .. } => Found::Bad(reason),
-            Content::Whole { stat, .. } => self.whose(kind, stat.identity),
+            Content::Whole { stat, .. } => match self.ledger.whose(kind.file, stat.identity) {
+                Whose::Ours => Found::Earlier(stat.identity),
+                Whose::GivenUp => Found::GivenUp,
+                Whose::Foreign => Found::Foreign,
+            },
         })
-    }
-
-    /// Whose a whole main is that is not the expected one.
-    pub(super) fn whose(&self, kind: &TableKind, identity: FileIdentity) -> Found {
-        if self.ledger.is_ours(kind.file, identity) {
-            Found::Earlier(identity)
-        } else if self.ledger.is_given_up(kind.file, identity) {
-            Found::GivenUp
-        } else {
-            Found::Foreign
-        }
     }
 
     /// Files that hold a broker's last word: a whole main, or, where it was killed between moving main to `.bak` and
@@ -301,14 +380,6 @@ impl Directory {
             .table()
             .is_some())
     }
-
-    fn must_rewrite(&self, kind: &TableKind, found: Option<&Found>) -> bool {
-        match found {
-            Some(Found::Current(_)) => false,
-            None | Some(Found::Missing) => self.ledger.knows(kind.file),
-            Some(Found::Earlier(_) | Found::Bad(_) | Found::Foreign | Found::GivenUp) => true,
-        }
-    }
 }
 
 impl Found {
@@ -321,46 +392,10 @@ impl Found {
     }
 }
 
-/// Makes room for a new main: keeps the old one as `.bak`, or aside if it is not good or not ours.
-fn displace(disk: &dyn Disk, place: &Place, found: &Found) -> Result<Vec<String>, StoreError> {
-    let (why, text) = match found {
-        Found::Missing => return Ok(Vec::new()),
-        Found::Current(_) | Found::Earlier(_) => {
-            back_up(disk, &place.main, &place.backup)?;
-            return Ok(Vec::new());
-        }
-        Found::Bad(reason) => ("bad", format!("was damaged ({reason})")),
-        Found::Foreign => (
-            "aside",
-            "was changed by somebody, and no broker was seen".to_owned(),
-        ),
-        Found::GivenUp => ("aside", "was given up to be written again".to_owned()),
-    };
-    let aside = put_aside(disk, &place.main, &place.name, why)?;
-    Ok(vec![format!(
+fn told(name: &Path, text: &str, aside: &Path) -> String {
+    format!(
         "{} {text}; what it held is in {}",
-        place.name.display(),
+        name.display(),
         aside.display()
-    )])
-}
-
-fn take_lock(disk: &dyn Disk, directory: &Path) -> Result<Box<dyn Any + Send + Sync>, OpenError> {
-    let path = directory.join(OWN_LOCK);
-    match disk
-        .lock(&path, &format!("pid {}", process::id()))
-        .during("lock", &path)?
-    {
-        Locking::Held(lock) => Ok(lock),
-        Locking::HeldBy(holder) => {
-            let holder = if holder.is_empty() {
-                "it did not say who it is".to_owned()
-            } else {
-                holder
-            };
-            Err(OpenError::Locked {
-                directory: directory.to_path_buf(),
-                holder,
-            })
-        }
-    }
+    )
 }

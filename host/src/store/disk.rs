@@ -108,8 +108,13 @@ pub struct Holder {
 
 /// The answer to a wish for our own lock.
 pub enum Locking {
-    /// Ours until the value is dropped or the process ends.
-    Held(Box<dyn Any + Send + Sync>),
+    /// Ours until `lock` is dropped or the process ends.
+    Held {
+        /// Keeps it.
+        lock: Box<dyn Any + Send + Sync>,
+        /// The file that is locked: one that somebody puts at its path later is another, and free.
+        stat: Stat,
+    },
     /// Somebody else has it; the text that the holder left.
     HeldBy(String),
 }
@@ -146,7 +151,7 @@ pub trait Disk: Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes one name.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Makes one directory in an existing one.
+    /// Makes one directory in an existing one, with this mode whatever the umask.
     fn create_directory(&self, path: &Path, ownership: &Ownership) -> io::Result<()>;
     /// The names in the directory are on the medium when this returns.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
@@ -234,6 +239,7 @@ impl Disk for RealDisk {
 
     fn create_directory(&self, path: &Path, ownership: &Ownership) -> io::Result<()> {
         DirBuilder::new().mode(ownership.mode).create(path)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(ownership.mode))?;
         if ownership.owner.is_some() || ownership.group.is_some() {
             chown(path, ownership.owner, ownership.group)?;
         }
@@ -255,7 +261,11 @@ impl Disk for RealDisk {
             Ok(()) => {
                 file.set_len(0)?;
                 file.write_all(text.as_bytes())?;
-                Ok(Locking::Held(Box::new(file)))
+                let stat = Stat::from(&file.metadata()?);
+                Ok(Locking::Held {
+                    lock: Box::new(file),
+                    stat,
+                })
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();

@@ -20,6 +20,14 @@ pub enum StoreError {
         /// The files that are not ours.
         files: Vec<String>,
     },
+    /// Another host keeps this directory; nothing was written.
+    #[error("another host keeps {}: {holder}", .directory.display())]
+    Locked {
+        /// The directory.
+        directory: PathBuf,
+        /// What the holder wrote into its lock, such as "pid 4711".
+        holder: String,
+    },
     /// A call to the disk failed.
     #[error("cannot {step} {}", .path.display())]
     Io {
@@ -35,14 +43,6 @@ pub enum StoreError {
 /// Why a replica's directory was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another host keeps this directory.
-    #[error("another host keeps {}: {holder}", .directory.display())]
-    Locked {
-        /// The directory.
-        directory: PathBuf,
-        /// What the holder wrote into its lock, such as "pid 4711".
-        holder: String,
-    },
     /// The directory holds a broker's metadata in RocksDB. Such a broker reads JSON only while its own data is older,
     /// or not at all (apache/rocketmq#8571), so a copy in files would look fine and be ignored.
     #[error("{} holds metadata in RocksDB ({}), and a broker with storeType=defaultRocksDB ignores the files beside it; give a directory without these folders", .directory.display(), .folders.join(", "))]
@@ -52,7 +52,7 @@ pub enum OpenError {
         /// The folders in it that RocksDB made.
         folders: Vec<String>,
     },
-    /// The disk failed.
+    /// Another host keeps it, or the disk failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -65,6 +65,14 @@ pub(super) fn of_pid(pid: Option<i32>) -> String {
 impl StoreError {
     pub(super) fn in_use(holder: Holder) -> Self {
         Self::DirectoryInUse { pid: holder.pid }
+    }
+
+    /// The error with its cause, where it is kept as text.
+    pub(super) fn in_full(&self) -> String {
+        match self {
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
     }
 }
 

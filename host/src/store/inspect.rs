@@ -6,7 +6,7 @@ use locum_tables::{DataVersion, KINDS, TableKind};
 use serde::Serialize;
 
 use super::broker::broker_lock;
-use super::content::{Place, parse};
+use super::content::{Place, parse, too_large};
 use super::disk::{Disk, Holder, Stat};
 use super::error::{During, StoreError};
 use super::rocksdb::metadata_folders;
@@ -196,16 +196,7 @@ impl TableReport {
 
 impl CopyReport {
     fn of(disk: &dyn Disk, kind: &'static TableKind, path: PathBuf) -> Self {
-        let (stat, state) = match disk.read(&path) {
-            Ok(None) => (None, CopyState::Missing),
-            Ok(Some((stat, text))) => (Some(stat), CopyState::of(kind, &text)),
-            Err(error) => (
-                disk.stat(&path).ok().flatten(),
-                CopyState::Unreadable {
-                    error: error.to_string(),
-                },
-            ),
-        };
+        let (stat, state) = CopyState::read(disk, kind, &path);
         Self {
             path,
             state,
@@ -216,6 +207,25 @@ impl CopyReport {
 }
 
 impl CopyState {
+    fn read(disk: &dyn Disk, kind: &'static TableKind, path: &Path) -> (Option<Stat>, Self) {
+        let before = disk.stat(path).ok().flatten();
+        if let Some(error) = before.as_ref().and_then(too_large) {
+            let bad = Self::Bad {
+                error,
+                counts_as_empty: false,
+            };
+            return (before, bad);
+        }
+        match disk.read(path) {
+            Ok(None) => (None, Self::Missing),
+            Ok(Some((stat, text))) => (Some(stat), Self::of(kind, &text)),
+            Err(error) => {
+                let error = error.to_string();
+                (before, Self::Unreadable { error })
+            }
+        }
+    }
+
     fn of(kind: &'static TableKind, text: &[u8]) -> Self {
         match parse(kind, text) {
             Ok(table) => Self::Whole {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::aside::put_aside;
-use super::disk::{Disk, Ownership};
+use super::disk::{Disk, FileIdentity, Ownership};
 use super::error::{During, StoreError};
 use super::write::write_whole;
 
@@ -32,30 +32,41 @@ pub(super) fn load<T: DeserializeOwned + Default>(
     disk: &dyn Disk,
     path: &Path,
 ) -> Result<(T, Option<String>), StoreError> {
+    let (content, warning) = peek(disk, path)?;
+    let Some(warning) = warning else {
+        return Ok((content, None));
+    };
+    let aside = put_aside(disk, path, path, "bad")?;
+    disk.remove(path).during("remove", path)?;
+    Ok((
+        content,
+        Some(format!("{warning}; kept as {}", aside.display())),
+    ))
+}
+
+/// The same, but changes nothing: a damaged one stays where it is.
+pub(super) fn peek<T: DeserializeOwned + Default>(
+    disk: &dyn Disk,
+    path: &Path,
+) -> Result<(T, Option<String>), StoreError> {
     let Some((_, text)) = disk.read(path).during("read", path)? else {
         return Ok((T::default(), None));
     };
-    match parse(&text) {
-        Ok(content) => Ok((content, None)),
+    Ok(match parse(&text) {
+        Ok(content) => (content, None),
         Err(reason) => {
-            let aside = put_aside(disk, path, path, "bad")?;
-            disk.remove(path).during("remove", path)?;
-            let warning = format!(
-                "{} is not used: {reason}; kept as {}",
-                path.display(),
-                aside.display()
-            );
-            Ok((T::default(), Some(warning)))
+            let warning = format!("{} is not used: {reason}", path.display());
+            (T::default(), Some(warning))
         }
-    }
+    })
 }
 
-/// Writes a record whole and flushes it.
+/// Writes a record whole and flushes it. Returns the file that holds it.
 pub(super) fn save<T: Serialize>(
     disk: &dyn Disk,
     path: &Path,
     content: &T,
-) -> Result<(), StoreError> {
+) -> Result<FileIdentity, StoreError> {
     let envelope = Envelope {
         format: FORMAT,
         content,
@@ -63,8 +74,7 @@ pub(super) fn save<T: Serialize>(
     let text = serde_json::to_vec_pretty(&envelope)
         .map_err(std::io::Error::from)
         .during("encode", path)?;
-    write_whole(disk, path, &text, &PRIVATE)?;
-    Ok(())
+    write_whole(disk, path, &text, &PRIVATE)
 }
 
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {

@@ -30,10 +30,23 @@ pub(super) struct Ledger {
 struct Marks {
     /// What was last to become main. It may not have come to that.
     current: Option<FileIdentity>,
-    /// What was main before, and is `.bak` after: a link keeps inode, size and time.
+    /// What is main until then, and `.bak` after: a link keeps inode, size and time.
     previous: Option<FileIdentity>,
+    /// What is `.bak` until then, and the copy that is to take its place where main itself cannot.
+    backups: Vec<FileIdentity>,
     /// A whole main of somebody else that an operator gave up.
     given_up: Option<FileIdentity>,
+}
+
+/// Whose a whole file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// We wrote it, or it was adopted.
+    Ours,
+    /// Somebody else's, and an operator gave it up.
+    GivenUp,
+    /// Somebody else's.
+    Foreign,
 }
 
 impl Ledger {
@@ -44,40 +57,60 @@ impl Ledger {
 
     /// Whether a file with this identity is one that we wrote, or that was adopted.
     pub(super) fn is_ours(&self, file: &str, identity: FileIdentity) -> bool {
-        let of = |marks: &Marks| [marks.current, marks.previous].contains(&Some(identity));
-        self.files.get(file).is_some_and(of)
-    }
-
-    /// Whether an operator gave this very file up.
-    pub(super) fn is_given_up(&self, file: &str, identity: FileIdentity) -> bool {
         self.files
             .get(file)
-            .is_some_and(|marks| marks.given_up == Some(identity))
+            .is_some_and(|marks| marks.contain(identity))
     }
 
-    /// Announces the next main; `replaced` is the one that becomes `.bak`, if one does.
+    /// Whose a whole file with this identity is.
+    pub(super) fn whose(&self, file: &str, identity: FileIdentity) -> Whose {
+        match self.files.get(file) {
+            Some(marks) if marks.contain(identity) => Whose::Ours,
+            Some(marks) if marks.given_up == Some(identity) => Whose::GivenUp,
+            _ => Whose::Foreign,
+        }
+    }
+
+    /// Announces the next main. `main` is the one of ours that it replaces, if it does, and `backup` what is `.bak` now:
+    /// whatever the next steps come to, the files that are then there are known.
     pub(super) fn announce(
         &mut self,
         file: &str,
         next: FileIdentity,
-        replaced: Option<FileIdentity>,
+        main: Option<FileIdentity>,
+        backup: Option<FileIdentity>,
     ) {
         let marks = self.files.entry(file.to_owned()).or_default();
+        let backup = backup.filter(|backup| marks.contain(*backup));
+        marks.backups = backup.into_iter().collect();
+        marks.previous = main.or(marks.previous);
         marks.current = Some(next);
-        marks.previous = replaced.or(marks.previous);
     }
 
-    /// Another file is `.bak` now.
-    pub(super) fn note_backup(&mut self, file: &str, backup: FileIdentity) {
-        self.files.entry(file.to_owned()).or_default().previous = Some(backup);
+    /// Announces a copy that is to become `.bak`; `backup` is what is `.bak` now. What is known as main stays known: it may be
+    /// `previous`, if a host was killed before what it had announced became main.
+    pub(super) fn announce_backup(
+        &mut self,
+        file: &str,
+        next: FileIdentity,
+        backup: Option<FileIdentity>,
+    ) {
+        let marks = self.files.entry(file.to_owned()).or_default();
+        let backup = backup.filter(|backup| marks.contain(*backup));
+        marks.backups = backup.into_iter().chain([next]).collect();
     }
 
     /// Makes somebody's files ours.
-    pub(super) fn adopt(&mut self, file: &str, main: FileIdentity, backup: Option<FileIdentity>) {
+    pub(super) fn adopt(
+        &mut self,
+        file: &str,
+        main: Option<FileIdentity>,
+        backup: Option<FileIdentity>,
+    ) {
         let marks = Marks {
-            current: Some(main),
+            current: main,
             previous: backup,
-            given_up: None,
+            ..Marks::default()
         };
         self.files.insert(file.to_owned(), marks);
     }
@@ -85,5 +118,13 @@ impl Ledger {
     /// Lets the next commit put this file aside.
     pub(super) fn give_up(&mut self, file: &str, main: FileIdentity) {
         self.files.entry(file.to_owned()).or_default().given_up = Some(main);
+    }
+}
+
+impl Marks {
+    fn contain(&self, identity: FileIdentity) -> bool {
+        self.current == Some(identity)
+            || self.previous == Some(identity)
+            || self.backups.contains(&identity)
     }
 }

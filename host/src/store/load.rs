@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use super::aside::put_aside;
 use super::content::{Content, Place};
-use super::directory::{Directory, Found};
-use super::disk::{FileIdentity, Stat};
+use super::directory::Directory;
+use super::disk::{Disk, Stat};
 use super::error::{During, StoreError};
-use super::write::{Temporary, ownership_for, part, sync_both};
+use super::ledger::{Ledger, Whose};
+use super::write::{Temporary, ownership_for, prepare_copy, share_file, sync_both, sync_parent};
 
 /// Which copy of a file a table came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -51,7 +52,7 @@ pub enum Adoption {
 }
 
 /// Both copies of one table, before anything is changed.
-struct Copies {
+pub(super) struct Copies {
     kind: &'static TableKind,
     place: Place,
     main: Content,
@@ -62,23 +63,28 @@ struct Copies {
 impl Directory {
     /// Reads all tables: main, else `.bak`, else none, with the reasons.
     ///
-    /// All is read before anything is written. A whole main that is not ours means that a broker ran here while we did
-    /// not: the directory is taken over, and nothing is mended. Nor is it while a broker runs. Else a table that came
-    /// from `.bak` is written to main (and a damaged main put aside), and a `.bak` that shares main's file gets its own.
+    /// All is read before anything is written. A whole main that is not ours, or such a `.bak` where main is missing or
+    /// damaged (5.5.0 moves main there before it writes a new one), means that a broker ran here while we did not: the
+    /// directory is taken over, and nothing is mended. Nor is it while a broker runs. Else a table that came from `.bak` is
+    /// written to main (and a damaged main put aside), and a `.bak` that shares main's file gets its own.
     /// A copy that cannot be read fails the whole load, since then nobody knows whose the directory is.
     pub fn load(&mut self) -> Result<Vec<Loaded>, StoreError> {
+        self.keep()?;
         let running = self.look_for_broker()?.is_some();
         let mut copies = Vec::new();
         for kind in KINDS {
-            copies.push(Copies::read(self, kind)?);
+            copies.push(Copies::read(&*self.disk, &self.path, kind)?);
         }
         if !running && self.ledger.taken_over.is_empty() {
-            self.notice_strangers(&copies)?;
+            let strangers = strangers(&self.ledger, &copies);
+            if !strangers.is_empty() {
+                self.take_over(strangers)?;
+            }
         }
         let free = !running && self.ledger.taken_over.is_empty();
         self.expected.clear();
         let loaded = copies
-            .into_iter()
+            .iter()
             .map(|copies| self.settle(copies, free))
             .collect::<Result<_, _>>()?;
         self.loaded = true;
@@ -87,11 +93,12 @@ impl Directory {
 
     /// Ends a take-over as the operator wishes, and loads again.
     pub fn adopt(&mut self, adoption: Adoption) -> Result<Vec<Loaded>, StoreError> {
+        self.keep()?;
         if let Some(holder) = self.look_for_broker()? {
             return Err(StoreError::in_use(holder));
         }
         for kind in KINDS {
-            let copies = Copies::read(self, kind)?;
+            let copies = Copies::read(&*self.disk, &self.path, kind)?;
             match adoption {
                 Adoption::Take => self.make_ours(&copies)?,
                 Adoption::Overwrite => self.give_up(&copies)?,
@@ -104,10 +111,17 @@ impl Directory {
         self.load()
     }
 
+    /// What is whole, with the `.bak` beside it.
     fn make_ours(&mut self, copies: &Copies) -> Result<(), StoreError> {
-        if let Content::Whole { stat, .. } = copies.main {
-            let backup = self.stat(&copies.place.backup)?.map(|stat| stat.identity);
-            self.ledger.adopt(copies.kind.file, stat.identity, backup);
+        let main = copies.main.table().and(copies.main.stat());
+        let backup = match main {
+            Some(_) => self.stat(&copies.place.backup)?,
+            None => copies.backup.table().and(copies.backup.stat()),
+        };
+        let identity = |stat: Option<Stat>| stat.map(|stat| stat.identity);
+        if main.or(backup).is_some() {
+            self.ledger
+                .adopt(copies.kind.file, identity(main), identity(backup));
         }
         Ok(())
     }
@@ -131,105 +145,39 @@ impl Directory {
         Ok(())
     }
 
-    fn notice_strangers(&mut self, copies: &[Copies]) -> Result<(), StoreError> {
-        let is_foreign = |copies: &&Copies| match &copies.main {
-            Content::Whole { stat, .. } => {
-                matches!(self.whose(copies.kind, stat.identity), Found::Foreign)
-            }
-            _ => false,
-        };
-        let files: Vec<String> = copies
-            .iter()
-            .filter(is_foreign)
-            .map(|copies| copies.kind.file.to_owned())
-            .collect();
-        if files.is_empty() {
-            Ok(())
-        } else {
-            self.take_over(files)
-        }
-    }
-
-    fn settle(&mut self, copies: Copies, free: bool) -> Result<Loaded, StoreError> {
+    /// What the table is; if the directory is `free` to write, its files are put in order.
+    fn settle(&mut self, copies: &Copies, free: bool) -> Result<Loaded, StoreError> {
+        let mut loaded = copies.judge(&self.ledger);
         match (&copies.main, &copies.backup) {
-            (Content::Whole { stat, table }, _) => {
-                self.settle_on_main(&copies, stat.identity, table, free)
+            (Content::Whole { stat, .. }, _) if loaded.ours => {
+                self.expected.insert(copies.kind.file, stat.identity);
+                if free {
+                    self.part(copies)?;
+                }
             }
-            (_, Content::Whole { stat, table }) => {
-                self.settle_on_backup(&copies, *stat, table, free)
+            (Content::Whole { .. }, _) => {}
+            (_, Content::Whole { stat, table }) if free => {
+                loaded.notes.extend(self.mend(copies, *stat, table)?);
             }
-            _ => self.settle_on_nothing(&copies, free),
-        }
-    }
-
-    fn settle_on_main(
-        &mut self,
-        copies: &Copies,
-        identity: FileIdentity,
-        table: &Table,
-        free: bool,
-    ) -> Result<Loaded, StoreError> {
-        let Copies { kind, place, .. } = copies;
-        match self.whose(kind, identity) {
-            // The next commit puts it aside, whatever it says: no base for a draft.
-            Found::GivenUp => return Ok(Loaded::nothing(kind)),
-            Found::Foreign => {
-                let note = format!("{} was not written by this host", place.name.display());
-                return Ok(Loaded::of(LoadedFrom::Main, table, false, vec![note]));
-            }
+            (Content::Bad { .. }, _) if free => loaded.notes.push(self.remove_bad(&copies.place)?),
             _ => {}
         }
-        self.expected.insert(kind.file, identity);
-        if free && let Some(backup) = part(&*self.disk, &place.main, &place.backup)? {
-            self.ledger.note_backup(kind.file, backup);
-            self.save_ledger()?;
-        }
-        Ok(Loaded::of(LoadedFrom::Main, table, true, Vec::new()))
+        Ok(loaded)
     }
 
-    fn settle_on_backup(
-        &mut self,
-        copies: &Copies,
-        backup: Stat,
-        table: &Table,
-        free: bool,
-    ) -> Result<Loaded, StoreError> {
-        let Copies {
-            kind, place, main, ..
-        } = copies;
-        let mut notes = vec![format!(
-            "{} {}; its .bak is used",
-            place.name.display(),
-            main.complaint()
-        )];
-        if free {
-            notes.extend(self.mend(copies, backup, table)?);
+    /// Gives `.bak` a file of its own if it shares main's: brokers up to 5.3.3 write main in place, and would tear both.
+    fn part(&mut self, copies: &Copies) -> Result<(), StoreError> {
+        let Copies { kind, place, .. } = copies;
+        let disk = Arc::clone(&self.disk);
+        if !share_file(&*disk, &place.main, &place.backup)? {
+            return Ok(());
         }
-        let ours = free || self.ledger.is_ours(kind.file, backup.identity);
-        Ok(Loaded::of(LoadedFrom::Backup, table, ours, notes))
-    }
-
-    fn settle_on_nothing(&mut self, copies: &Copies, free: bool) -> Result<Loaded, StoreError> {
-        let Copies {
-            kind,
-            place,
-            main,
-            backup,
-        } = copies;
-        let mut notes = Vec::new();
-        if let Content::Bad { .. } = main {
-            notes.push(format!("{} {}", place.name.display(), main.complaint()));
-            if free {
-                notes.push(self.remove_bad(place)?);
-            }
-        }
-        if let Content::Bad { .. } = backup {
-            notes.push(format!("{} {}", place.backup.display(), backup.complaint()));
-        }
-        Ok(Loaded {
-            notes,
-            ..Loaded::nothing(kind)
-        })
+        let (copy, identity) = prepare_copy(&*disk, &place.main, &place.backup)?;
+        let shared = copies.main.stat().map(|stat| stat.identity);
+        self.ledger.announce_backup(kind.file, identity, shared);
+        self.save_ledger()?;
+        copy.publish(&place.backup)?;
+        sync_parent(&*disk, &place.backup)
     }
 
     /// Writes a table that came from `.bak` to main, and leaves `.bak` alone.
@@ -247,7 +195,7 @@ impl Directory {
         let (temporary, identity) =
             Temporary::write(&*disk, &place.main, &table.to_file(), &ownership)?;
         self.ledger
-            .announce(kind.file, identity, Some(backup.identity));
+            .announce(kind.file, identity, None, Some(backup.identity));
         self.save_ledger()?;
         if let Some(holder) = self.look_for_broker()? {
             return Err(StoreError::in_use(holder));
@@ -296,9 +244,12 @@ impl Loaded {
 }
 
 impl Copies {
-    fn read(directory: &Directory, kind: &'static TableKind) -> Result<Self, StoreError> {
-        let disk = &*directory.disk;
-        let place = Place::of(disk, directory.path(), kind)?;
+    pub(super) fn read(
+        disk: &dyn Disk,
+        directory: &Path,
+        kind: &'static TableKind,
+    ) -> Result<Self, StoreError> {
+        let place = Place::of(disk, directory, kind)?;
         let main = Content::read(disk, kind, &place.main)?;
         let backup = match main {
             Content::Whole { .. } => Content::Missing,
@@ -311,6 +262,65 @@ impl Copies {
             backup,
         })
     }
+
+    /// The table as the ledger has it, before anything is mended.
+    pub(super) fn judge(&self, ledger: &Ledger) -> Loaded {
+        let (main, file) = (self.place.name.display(), self.kind.file);
+        match (&self.main, &self.backup) {
+            (Content::Whole { stat, table }, _) => match ledger.whose(file, stat.identity) {
+                Whose::Ours => Loaded::of(LoadedFrom::Main, table, true, Vec::new()),
+                // The next commit puts it aside, whatever it says: no base for a draft.
+                Whose::GivenUp => Loaded::nothing(self.kind),
+                Whose::Foreign => {
+                    let note = format!("{main} was not written by this host");
+                    Loaded::of(LoadedFrom::Main, table, false, vec![note])
+                }
+            },
+            (bad, Content::Whole { stat, table }) => {
+                let note = format!("{main} {}; its .bak is used", bad.complaint());
+                let ours = ledger.is_ours(file, stat.identity);
+                Loaded::of(LoadedFrom::Backup, table, ours, vec![note])
+            }
+            _ => Loaded {
+                notes: self.damages(),
+                ..Loaded::nothing(self.kind)
+            },
+        }
+    }
+
+    fn damages(&self) -> Vec<String> {
+        let copies = [
+            (&self.place.name, &self.main),
+            (&self.place.backup, &self.backup),
+        ];
+        copies
+            .into_iter()
+            .filter(|(_, content)| matches!(content, Content::Bad { .. }))
+            .map(|(path, content)| format!("{} {}", path.display(), content.complaint()))
+            .collect()
+    }
+
+    /// The file that a broker would load, if it is somebody else's.
+    fn stranger(&self, ledger: &Ledger) -> Option<String> {
+        let file = self.kind.file;
+        match (&self.main, &self.backup) {
+            (Content::Whole { stat, .. }, _) => {
+                (ledger.whose(file, stat.identity) == Whose::Foreign).then(|| file.to_owned())
+            }
+            (_, Content::Whole { stat, .. }) => {
+                (!ledger.is_ours(file, stat.identity)).then(|| format!("{file}.bak"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The files by which a broker has taken a directory over.
+pub(super) fn strangers(ledger: &Ledger, copies: &[Copies]) -> Vec<String> {
+    copies
+        .iter()
+        .filter_map(|copies| copies.stranger(ledger))
+        .collect()
 }
 
 fn kept(aside: &Path) -> String {

@@ -7,6 +7,7 @@
 //! - Nothing damaged or foreign is deleted: it is put aside, and the newest few are kept.
 //! - Nothing is written while a broker holds the store's lock, nor after one was there and left files of its own, until
 //!   an operator adopts the directory.
+//! - Nothing is written, either, when our lock is not at its place and another host has taken the one that is.
 //! - Whether something has to be written is learned from the disk, not from what was tried before.
 //!
 //! The room knows the disk through the [`Disk`] trait only, and nothing of masters, policies or schedules. All calls
@@ -20,8 +21,10 @@ mod disk;
 mod error;
 mod inspect;
 mod json;
+mod kept;
 mod ledger;
 mod load;
+mod peek;
 mod record;
 mod recover;
 mod rocksdb;
@@ -30,10 +33,11 @@ mod tests;
 mod write;
 
 pub use broker::broker_lock;
-pub use directory::{Commit, Directory, Standing};
+pub use directory::{Commit, Directory, Standing, Unreadable};
 pub use disk::{Disk, FileIdentity, Holder, Locking, NewFile, Ownership, RealDisk, Stat};
 pub use error::{OpenError, StoreError};
 pub use inspect::{Access, CopyReport, CopyState, Inspection, Loads, TableReport, inspect};
 pub use load::{Adoption, Loaded, LoadedFrom};
+pub use peek::{Peeked, peek};
 pub use record::{CommitRecord, PolicyId, Record, RoleRecord};
 pub use recover::{RecoverError, RecoveredFile, Recovery, Replaced, recover};

@@ -78,10 +78,16 @@ impl Record {
         json::load(disk, path)
     }
 
+    /// The same, but changes nothing: a damaged record stays where it is.
+    pub fn peek(disk: &dyn Disk, path: &Path) -> Result<(Self, Option<String>), StoreError> {
+        json::peek(disk, path)
+    }
+
     /// Writes the record whole, with mode 0600, and makes the state directory (0700) if it is missing.
     pub fn save(&self, disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
         create_directories(disk, parent(path), &STATE_DIRECTORY)?;
-        json::save(disk, path, self)
+        json::save(disk, path, self)?;
+        Ok(())
     }
 }
 

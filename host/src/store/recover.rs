@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::aside::put_aside;
 use super::broker::broker_lock;
 use super::content::{Content, Place};
-use super::directory::OWN_LOCK;
 use super::disk::{Disk, Locking, Ownership};
 use super::error::{During, StoreError, of_pid};
+use super::kept::OWN_LOCK;
 use super::load::LoadedFrom;
 use super::rocksdb::metadata_folders;
 use super::write::{Temporary, back_up, create_directories, ownership_for, sync_both};
@@ -238,7 +238,7 @@ fn prepare_target(
             to: to.to_path_buf(),
             holder,
         }),
-        held @ Locking::Held(_) => Ok(Some(held)),
+        held @ Locking::Held { .. } => Ok(Some(held)),
     }
 }
 

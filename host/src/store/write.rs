@@ -82,54 +82,48 @@ pub(super) fn write_whole(
 
 /// Makes `backup` the same file as `main`, without a moment in which either is missing or torn.
 pub(super) fn back_up(disk: &dyn Disk, main: &Path, backup: &Path) -> Result<(), StoreError> {
-    let now = disk.stat(main).during("look at", main)?;
-    let old = disk.stat(backup).during("look at", backup)?;
-    // rename between two names of one file does nothing and leaves both.
-    if let (Some(now), Some(old)) = (now, old)
-        && now.same_file(&old)
-    {
-        return Ok(());
+    match next_backup(disk, main, backup)? {
+        Some((next, _)) => next.publish(backup),
+        None => Ok(()),
+    }
+}
+
+/// What `main` holds, for the name `backup`: a link to it, or, where that is not possible, a copy, with the identity that
+/// it has of its own. None if that name is a link to it already: rename between two names of one file does nothing and leaves both.
+pub(super) fn next_backup<'a>(
+    disk: &'a dyn Disk,
+    main: &Path,
+    backup: &Path,
+) -> Result<Option<(Temporary<'a>, Option<FileIdentity>)>, StoreError> {
+    if share_file(disk, main, backup)? {
+        return Ok(None);
     }
     let linked = with_free_name(backup, |path| disk.link(main, path));
     let path = match linked {
         Ok((path, ())) => path,
-        Err(error) if cannot_link(error.kind()) => return copy(disk, main, backup),
+        Err(error) if cannot_link(error.kind()) => {
+            let (copy, identity) = prepare_copy(disk, main, backup)?;
+            return Ok(Some((copy, Some(identity))));
+        }
         Err(error) => return Err(error).during("link", main),
     };
-    Temporary {
+    let next = Temporary {
         disk,
         path,
         waiting: true,
-    }
-    .publish(backup)
+    };
+    Ok(Some((next, None)))
 }
 
-/// Gives `backup` content of its own if it shares a file with `main`: brokers up to 5.3.3 write main in place, and
-/// would tear both at once.
-pub(super) fn part(
-    disk: &dyn Disk,
-    main: &Path,
-    backup: &Path,
-) -> Result<Option<FileIdentity>, StoreError> {
-    let (Some(now), Some(old)) = (
-        disk.stat(main).during("look at", main)?,
-        disk.stat(backup).during("look at", backup)?,
-    ) else {
-        return Ok(None);
-    };
-    if !now.same_file(&old) {
-        return Ok(None);
-    }
-    copy(disk, main, backup)?;
-    sync_parent(disk, backup)?;
-    Ok(disk
-        .stat(backup)
-        .during("look at", backup)?
-        .map(|stat| stat.identity))
+/// Whether both are names of one file.
+pub(super) fn share_file(disk: &dyn Disk, main: &Path, backup: &Path) -> Result<bool, StoreError> {
+    let main = disk.stat(main).during("look at", main)?;
+    let backup = disk.stat(backup).during("look at", backup)?;
+    Ok(matches!((main, backup), (Some(main), Some(backup)) if main.same_file(&backup)))
 }
 
 /// Flushes the names in the directory of `path`. A file system that cannot do that is told of once and gone on with.
-fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
     static TOLD: AtomicBool = AtomicBool::new(false);
     let directory = parent(path);
     match disk.sync_directory(directory) {
@@ -203,11 +197,20 @@ pub(super) fn parent(path: &Path) -> &Path {
 
 /// Copies a file whole, with its mode and owner.
 pub(super) fn copy(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), StoreError> {
+    let (copy, _) = prepare_copy(disk, from, to)?;
+    copy.publish(to)
+}
+
+/// A copy of a file that waits for the name `to`.
+pub(super) fn prepare_copy<'a>(
+    disk: &'a dyn Disk,
+    from: &Path,
+    to: &Path,
+) -> Result<(Temporary<'a>, FileIdentity), StoreError> {
     let Some((stat, bytes)) = disk.read(from).during("read", from)? else {
         return Err(ErrorKind::NotFound.into()).during("copy", from);
     };
-    let (temporary, _) = Temporary::write(disk, to, &bytes, &Ownership::from(stat))?;
-    temporary.publish(to)
+    Temporary::write(disk, to, &bytes, &Ownership::from(stat))
 }
 
 /// Whether a second name is refused for a reason that a copy gets around: main is a link to another file system, the

@@ -7,6 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 
+use super::while_nobody_locks;
+
 const LOCK: &str = "LOCUM_TEST_BROKER_LOCK";
 const HOLDS: &str = "holds the lock";
 
@@ -21,19 +23,22 @@ impl Broker {
     /// Returns when the lock is held.
     pub(super) fn start(lock: &Path) -> Self {
         let test = format!("{}::process", module_path!().split_once("::").unwrap().1);
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
             .args(["--exact", &test, "--ignored", "--nocapture"])
             .env(LOCK, lock)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let held = stdout
-            .by_ref()
-            .lines()
-            .any(|line| line.unwrap().contains(HOLDS));
-        assert!(held, "the broker's process ended early");
+            .stdout(Stdio::piped());
+        let (mut child, stdout) = while_nobody_locks(|| {
+            let mut child = command.spawn().unwrap();
+            let mut stdout = BufReader::new(child.stdout.take().unwrap());
+            let held = stdout
+                .by_ref()
+                .lines()
+                .any(|line| line.unwrap().contains(HOLDS));
+            assert!(held, "the broker's process ended early");
+            (child, stdout)
+        });
         let stdin = child.stdin.take();
         Self {
             child,

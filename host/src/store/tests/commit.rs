@@ -2,11 +2,16 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 
-use locum_tables::{KINDS, TOPICS, Table};
+use locum_tables::{CONSUMER_OFFSETS, KINDS, TOPICS, Table};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{Store, is_root, mode_of, nothing_to_do, rewrite, topics, topics_text};
-use crate::store::{Directory, OpenError, Ownership, RealDisk};
+use super::{
+    Store, is_root, mode_of, nothing_to_do, rewrite, topics, topics_text, while_nobody_locks,
+};
+use crate::store::{Directory, OpenError, Ownership, RealDisk, Record, Standing, StoreError};
 
 #[test]
 fn a_first_commit_makes_main_readable_by_all_and_no_backup() {
@@ -120,6 +125,114 @@ fn a_first_main_and_its_directory_have_the_configured_owner() {
     assert_eq!(mode_of(&path), 0o755);
 }
 
+/// As systemd units set it, and a broker under another user has to get to the files. The umask is the process's, so it is
+/// set for one of its own.
+#[test]
+fn directories_have_their_mode_whatever_the_umask() {
+    let store = Store::new();
+    let test = format!(
+        "{}::make_directories",
+        module_path!().split_once("::").unwrap().1
+    );
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "umask 077 && exec \"$0\" --exact \"$1\" --ignored"])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(UMASK_ROOT, store.root.path());
+    let status = while_nobody_locks(|| command.status()).unwrap();
+    assert!(status.success());
+    let mode = |name: &str| mode_of(&store.root.path().join(name));
+    assert_eq!(
+        [mode("new"), mode("new/config"), mode("state")],
+        [0o755, 0o755, 0o700]
+    );
+}
+
+const UMASK_ROOT: &str = "LOCUM_TEST_UMASK_ROOT";
+
+#[test]
+#[ignore = "a process of the test before"]
+fn make_directories() {
+    let Some(root) = std::env::var_os(UMASK_ROOT) else {
+        return;
+    };
+    let root = Path::new(&root);
+    let config = root.join("new/config");
+    Directory::open(&config, Ownership::default(), Arc::new(RealDisk)).unwrap();
+    Record::default()
+        .save(&RealDisk, &root.join("state/a.json"))
+        .unwrap();
+}
+
+/// Nobody knows what it was; it may be all that somebody has.
+#[test]
+fn a_backup_that_is_not_ours_is_put_aside() {
+    let store = Store::new();
+    let mut directory = store.open();
+    directory.commit(&topics(1)).unwrap();
+    store.write("topics.json.bak", topics_text(7));
+    let commit = directory.commit(&topics(2)).unwrap();
+    assert!(
+        commit.notes[0].contains("topics.json.bak was not ours"),
+        "{:?}",
+        commit.notes
+    );
+    assert_eq!(
+        store.names(),
+        [
+            "topics.json",
+            "topics.json.bak",
+            "topics.json.bak.aside-TIME"
+        ]
+    );
+    assert_eq!(store.generation("topics.json.bak"), Some(1));
+}
+
+/// A slot whose file is not to be read keeps nobody else from theirs.
+#[test]
+fn a_main_that_cannot_be_read_concerns_its_own_table_alone() {
+    let obstacles: [fn(&Path); 3] = [
+        |path| fs::create_dir(path).unwrap(),
+        |path| symlink(path, path).unwrap(),
+        |path| mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap(),
+    ];
+    for obstacle in obstacles {
+        let store = Store::new();
+        let mut directory = store.open();
+        directory.commit(&topics(1)).unwrap();
+        directory.commit(&Table::empty(&CONSUMER_OFFSETS)).unwrap();
+        fs::remove_file(store.path("topics.json")).unwrap();
+        obstacle(&store.path("topics.json"));
+        match directory.survey().unwrap() {
+            Standing::Ours {
+                rewrite,
+                unreadable,
+            } => {
+                assert!(rewrite.is_empty(), "{rewrite:?}");
+                assert_eq!(unreadable.len(), 1);
+                assert_eq!(unreadable[0].kind, &TOPICS);
+                assert!(
+                    unreadable[0].error.contains("topics.json: "),
+                    "{unreadable:?}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        directory.commit(&Table::empty(&CONSUMER_OFFSETS)).unwrap();
+        let error = directory.commit(&topics(2)).unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+        // After a broker it may be the broker's last word.
+        store.disk.hold(Some(4711));
+        directory.survey().unwrap();
+        store.disk.hold(None);
+        directory.survey().unwrap_err();
+        directory
+            .commit(&Table::empty(&CONSUMER_OFFSETS))
+            .unwrap_err();
+    }
+}
+
 /// Field report 93. Our choice: follow the link and keep it.
 #[test]
 fn a_linked_main_stays_a_link() {
@@ -177,7 +290,7 @@ fn a_second_host_is_told_who_keeps_the_directory() {
     let store = Store::new();
     let first = store.open();
     match store.try_open().err().unwrap() {
-        OpenError::Locked { directory, holder } => {
+        OpenError::Store(StoreError::Locked { directory, holder }) => {
             assert_eq!(directory, store.config());
             assert_eq!(holder, format!("pid {}", std::process::id()));
         }

@@ -29,6 +29,8 @@ struct State {
     log: Vec<String>,
     fault: Option<Fault>,
     holder: Option<Holder>,
+    /// The file system has no hard links.
+    no_links: bool,
     /// A broker comes after so many more looks at the lock.
     comes_after: Option<usize>,
     passed: SignedDuration,
@@ -69,6 +71,10 @@ impl TestDisk {
 
     pub(super) fn heal(&self) {
         self.state().fault = None;
+    }
+
+    pub(super) fn without_links(&self) {
+        self.state().no_links = true;
     }
 
     /// What a power cut leaves of files that were not flushed: their length, and zeros.
@@ -180,6 +186,9 @@ impl Disk for TestDisk {
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.call("link", from, Some(to))?;
+        if self.state().no_links {
+            return Err(ErrorKind::Unsupported.into());
+        }
         RealDisk.link(from, to)
     }
 
@@ -205,6 +214,9 @@ impl Disk for TestDisk {
 
     fn lock(&self, path: &Path, text: &str) -> io::Result<Locking> {
         self.call("lock", path, None)?;
+        let _nobody_spawns = super::SPAWNING
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         RealDisk.lock(path, text)
     }
 

@@ -199,6 +199,25 @@ fn a_copy_that_cannot_be_read_is_an_error_and_no_restore() {
     }
 }
 
+/// A file beyond the limit for tables is not read: it would cost the host its memory.
+#[test]
+fn a_file_of_three_gigabytes_is_bad() {
+    let store = two_generations();
+    let file = fs::File::create(store.path("topics.json")).unwrap();
+    file.set_len(3 << 30).unwrap();
+    store.disk.take_log();
+    let (_directory, loaded) = store.load_topics();
+    let log = store.disk.take_log();
+    assert!(!log.contains(&"read topics.json".to_owned()), "{log:?}");
+    assert!(loaded.copy == LoadedFrom::Backup && loaded.ours);
+    assert!(
+        loaded.notes[0]
+            .contains("it has 3221225472 bytes, over the limit of 2147483647 for a table"),
+        "{:?}",
+        loaded.notes
+    );
+}
+
 /// Brokers up to 5.3.3 write main in place, and would tear both.
 #[test]
 fn a_backup_that_shares_main_s_file_gets_its_own() {

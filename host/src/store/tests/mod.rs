@@ -4,7 +4,9 @@ mod broker;
 mod commit;
 mod disk;
 mod faults;
+mod kept;
 mod load;
+mod peek;
 mod records;
 mod recover;
 mod taken_over;
@@ -14,13 +16,23 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use locum_tables::{ReadLimits, TOPICS, Table, TableKind};
 use tempfile::TempDir;
 
 use self::disk::TestDisk;
 use super::{Directory, Loaded, OpenError, Ownership, Standing};
+
+/// Until it runs another program, a child has a copy of all our open files, and so of our locks. No lock is asked for in
+/// that time: the last test's could still be held.
+static SPAWNING: RwLock<()> = RwLock::new(());
+
+/// Starts a child and returns when it certainly runs that program; that `spawn` has returned does not say so.
+fn while_nobody_locks<T>(start: impl FnOnce() -> T) -> T {
+    let _guard = SPAWNING.write().unwrap_or_else(PoisonError::into_inner);
+    start()
+}
 
 /// A broker's store root with a `config` directory in it, and the disk under it.
 struct Store {
@@ -161,12 +173,14 @@ fn topics_of(loaded: Vec<Loaded>) -> Loaded {
 fn nothing_to_do() -> Standing {
     Standing::Ours {
         rewrite: Vec::new(),
+        unreadable: Vec::new(),
     }
 }
 
 fn rewrite(kind: &'static TableKind) -> Standing {
     Standing::Ours {
         rewrite: vec![kind],
+        unreadable: Vec::new(),
     }
 }
 

@@ -251,6 +251,67 @@ fn a_broker_s_backup_without_main_is_its_last_word() {
     }
 }
 
+/// The same while no host ran, whether one had seen the broker or not, and in a directory that no host ever wrote to.
+#[test]
+fn a_broker_s_backup_without_main_is_its_last_word_at_a_start_too() {
+    for main in [None, Some(""), Some("garbage")] {
+        for seen in [false, true] {
+            for written in [false, true] {
+                let store = Store::new();
+                let mut directory = store.open();
+                if written {
+                    directory.commit(&topics(1)).unwrap();
+                    directory.commit(&topics(2)).unwrap();
+                    fs::remove_file(store.path("topics.json")).unwrap();
+                }
+                if seen {
+                    store.disk.hold(Some(4711));
+                    directory.survey().unwrap();
+                    store.disk.hold(None);
+                }
+                drop(directory);
+                store.write("topics.json.bak", topics_text(5));
+                if let Some(text) = main {
+                    store.write("topics.json", text);
+                }
+                let before = store.names();
+                let what = format!("{main:?}, seen {seen}, written {written}");
+                for _ in 0..2 {
+                    let (mut directory, loaded) = store.load_topics();
+                    assert!(!loaded.ours && loaded.copy == LoadedFrom::Backup, "{what}");
+                    let standing = directory.survey().unwrap();
+                    assert_eq!(standing, taken_over(&["topics.json.bak"]), "{what}");
+                    directory.commit(&topics(3)).unwrap_err();
+                }
+                assert_eq!(store.names(), before, "{what}");
+                let mut directory = store.open();
+                let loaded = topics_of(directory.adopt(Adoption::Take).unwrap());
+                assert!(loaded.ours && loaded.table.unwrap().len() == 5, "{what}");
+                assert_eq!(store.generation("topics.json"), Some(5), "{what}");
+                assert_eq!(directory.survey().unwrap(), nothing_to_do(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_adopted_backup_is_ours_when_main_is_lost() {
+    let (store, mut directory) = committed();
+    directory.commit(&topics(2)).unwrap();
+    broker_runs_and_writes(&store, &mut directory);
+    store.write("topics.json.bak", topics_text(4));
+    directory.survey().unwrap();
+    directory.adopt(Adoption::Take).unwrap();
+    store.disk.hold(Some(4711));
+    directory.survey().unwrap();
+    store.write("topics.json", "");
+    store.disk.hold(None);
+    assert_eq!(directory.survey().unwrap(), rewrite(&TOPICS));
+    drop(directory);
+    let (_directory, loaded) = store.load_topics();
+    assert!(loaded.ours && loaded.copy == LoadedFrom::Backup && loaded.table.unwrap().len() == 4);
+}
+
 #[test]
 fn adopt_overwrite_puts_a_broker_s_backup_aside_too() {
     let (store, mut directory) = committed();
@@ -347,6 +408,8 @@ fn a_survey_is_cheap() {
     assert_eq!(directory.survey().unwrap(), nothing_to_do());
     let log = store.disk.take_log();
     let expected = [
+        "stat .locum.lock",
+        "stat .locum.ledger",
         "lock_holder lock",
         "lock_holder lock",
         "stat lock",

@@ -24,6 +24,24 @@ fn look(store: &Store) -> Inspection {
 }
 
 #[test]
+fn a_file_beyond_the_limit_is_bad_and_not_read() {
+    let store = Store::new();
+    let file = fs::File::create(store.path("topics.json")).unwrap();
+    file.set_len(3 << 30).unwrap();
+    let inspection = inspect(&*store.disk, &store.config()).unwrap();
+    assert!(
+        matches!(&inspection.tables[0].main.state, CopyState::Bad { error, .. } if error.contains("over the limit")),
+        "{inspection:?}"
+    );
+    assert!(
+        !store
+            .disk
+            .take_log()
+            .contains(&"read topics.json".to_owned())
+    );
+}
+
+#[test]
 fn a_whole_directory_is_boot_ready() {
     let store = whole();
     let found = look(&store);

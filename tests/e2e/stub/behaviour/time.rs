@@ -266,3 +266,36 @@ async fn more_than_16_replicas_do_not_start_together() {
     times.dedup();
     assert!(times.len() > 15, "{times:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_cannot_be_opened_is_tried_each_10_s_and_the_others_run() {
+    let stage = Stage::new();
+    let kept = ReplicaConfig {
+        master: Some("second:10911".to_owned()),
+        directory: stage.path("kept/config"),
+        ..reference(&stage)
+    };
+    let other = stage.host(kept.clone()).without_schedule();
+    let other = other.start().await.unwrap();
+    let master = Script::new(|_, _| says());
+    let first = ReplicaConfig {
+        master: Some(MASTER.to_owned()),
+        ..reference(&stage)
+    };
+    let builder = stage.host(first).replica("broker-b", kept);
+    let builder = builder.masters(master.masters());
+    let watched = Watched::start(builder.ticks_on(Handle::current())).await;
+    master.until(15.0).await;
+    assert_eq!(master.addresses(), [MASTER; 8]);
+    let closed = watched.host.status().replicas.remove(1);
+    assert_eq!(closed.routines[0].state, RoutineState::DirectoryInUse);
+    assert!(closed.notes[0].contains("not open: "), "{:?}", closed.notes);
+
+    other.shutdown().await;
+    master.until(24.0).await;
+    // Opened at 20, and due 3 s later, when the first one has its third tick.
+    let mut asked = master.addresses();
+    asked.sort_unstable();
+    assert_eq!(asked, [&[MASTER; 12][..], &["second:10911"; 4]].concat());
+    assert!(watched.host.closed().is_empty());
+}
