@@ -1,7 +1,8 @@
 //! Locum inside another program: a host, one replica, and the event stream.
 //!
 //! ```sh
-//! cargo run -p locum --example embed -- dist/plugins 127.0.0.1:10911 .
+//! cargo run -p stub-master -- --port 10911     # or a master of your own
+//! cargo run -p locum --example embed -- dist/plugins 127.0.0.1:10911 /tmp/embed
 //! ```
 #![allow(clippy::print_stdout, reason = "an example for the command line")]
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use locum::status::TickResult;
 use locum::{Event, Host, PluginsConfig, ReplicaConfig, Slot};
+use tokio::sync::broadcast::error::RecvError;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -47,7 +49,13 @@ pub(crate) async fn copy(
 
     let mut waiting = BTreeSet::from(Slot::ALL);
     while !waiting.is_empty() {
-        match events.recv().await? {
+        let event = match events.recv().await {
+            Ok(event) => event,
+            // Whoever lags too far behind misses events, and goes on with the next.
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return Err("the host has ended".into()),
+        };
+        match event {
             Event::TickEnded { slot, tick, .. } => match tick.result {
                 TickResult::Updated | TickResult::Unchanged => {
                     waiting.remove(&slot);

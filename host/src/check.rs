@@ -30,11 +30,13 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
                 Ok(policy) => policy
                     .settle(slot, &replica.settings(slot))
                     .map(drop)
-                    .map_err(|refusal| chain(&refusal)),
+                    .map_err(|refusal| {
+                        format!("{} is refused: {}", file.display(), chain(&refusal))
+                    }),
                 Err(reason) => Err(reason.clone()),
             };
             if let Err(reason) = settled {
-                problems.push(format!("{name}/{slot}: {}: {reason}", file.display()));
+                problems.push(format!("{name}/{slot}: {reason}"));
             }
         }
     }
@@ -45,8 +47,8 @@ fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy
     match files.look(file) {
         Seen::New(content) => engine
             .load(&content.bytes)
-            .map_err(|refusal| chain(&refusal)),
+            .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal))),
         Seen::Unreadable(reason) => Err(reason),
-        Seen::Missing | Seen::Same => Err("the file is not there".to_owned()),
+        Seen::Missing | Seen::Same => Err(format!("{} is not there", files.path(file).display())),
     }
 }

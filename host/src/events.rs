@@ -138,22 +138,24 @@ fn log_tick(replica: &str, slot: Slot, tick: &TickStatus, telling: Telling) {
     let TickStatus {
         number,
         duration_ms,
-        sha256,
         result,
         ..
     } = tick;
     let repeats = telling.repeats;
+    let policy = tick.sha256.get(..8).unwrap_or_default();
     match (result, &tick.error) {
         (TickResult::Failed, error) => {
             let error = error.as_deref().unwrap_or("unknown");
-            tracing::warn!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, %error, "tick failed");
+            tracing::warn!(%replica, routine = %slot, tick = number, duration_ms, policy, repeats, %error, "tick failed");
         }
-        (TickResult::Unchanged, _) if !telling.recovered => {
-            tracing::debug!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, %result, "tick");
+        (result, _) if telling.recovered => {
+            tracing::info!(%replica, routine = %slot, tick = number, duration_ms, policy, %result, "tick succeeded again");
         }
-        _ => {
-            let recovered = telling.recovered;
-            tracing::info!(%replica, routine = %slot, tick = number, duration_ms, %sha256, repeats, recovered, %result, "tick");
+        (TickResult::Unchanged, _) => {
+            tracing::debug!(%replica, routine = %slot, tick = number, duration_ms, policy, repeats, "tick unchanged");
+        }
+        (result, _) => {
+            tracing::info!(%replica, routine = %slot, tick = number, duration_ms, policy, repeats, %result, "tick");
         }
     }
 }

@@ -454,7 +454,10 @@ impl Inner {
         let mut plugins = self.plugins.lock();
         let found = match plugins.files.look(file) {
             Seen::New(content) => self.load(&content, file),
-            Seen::Missing => Err(format!("{} is not in the plugin folder", file.display())),
+            Seen::Missing => Err(format!(
+                "{} is not there",
+                plugins.files.path(file).display()
+            )),
             Seen::Unreadable(reason) => Err(reason),
             Seen::Same => return,
         };

@@ -2,22 +2,25 @@
 //! safe on disk and ready to boot a broker from. Each sync routine is a WebAssembly component, replaced while the host runs
 //! when its file changes.
 //!
-//! A [`Host`] runs [`Replica`]s, one for each master:
+//! A [`Host`] runs [`Replica`]s, one for each master, inside a tokio runtime (any kind); ticks have threads of their own:
 //!
 //! ```no_run
 //! use locum::{Host, PluginsConfig, ReplicaConfig};
 //!
 //! # async fn embed() -> Result<(), Box<dyn std::error::Error>> {
-//! let replica = ReplicaConfig { master: Some("127.0.0.1:10911".into()), ..ReplicaConfig::new("broker-a/config") };
-//! let host = Host::builder("state", PluginsConfig::new("plugins")).replica("broker-a", replica).start().await?;
+//! let host = Host::builder("state", PluginsConfig::new("plugins")).start().await?;
 //! let mut events = host.events();
-//! while let Ok(event) = events.recv().await {
-//!     println!("{event:?}");
-//! }
+//! let config = ReplicaConfig { master: Some("127.0.0.1:10911".into()), ..ReplicaConfig::new("broker-a/config") };
+//! let replica = host.add_replica("broker-a", config).await?;
+//! println!("{:?}", events.recv().await?);
+//! println!("{:?}", replica.status());
 //! host.shutdown().await;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `examples/embed.rs` is a whole program. [`Host::from_config`] takes a configuration file's [`Config`]; [`admin::AdminServer`] serves the
+//! socket that `locum status` asks; [`Masters`] is where another transport than [`Remoting`] goes.
 //!
 //! `docs/architecture.md` is the map of this crate.
 
@@ -41,7 +44,10 @@ pub use check::check;
 pub use config::{Config, ConfigError, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig};
 pub use events::Event;
 pub use host::{Host, HostBuilder, StartError};
-pub use locum_tables::{DataVersion, Slot, Table, TableKind};
+pub use locum_tables::{
+    CONSUMER_OFFSETS, DELAY_OFFSETS, DataVersion, KINDS, SUBSCRIPTION_GROUPS, Slot, TOPICS, Table,
+    TableKind,
+};
 pub use replica::{
     AdoptError, CommandError, Masters, OpenReplicaError, Remoting, Replica, SyncReport, TableChange,
 };

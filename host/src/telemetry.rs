@@ -16,8 +16,12 @@ pub enum LogFormat {
 
 /// Sends the log to standard error. `filter` is what `tracing_subscriber::EnvFilter` takes, such as `info,locum::master=debug`.
 /// A second call in one process does nothing.
-pub fn log_to_stderr(format: LogFormat, filter: &str) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+///
+/// # Errors
+/// Why `filter` is none.
+pub fn log_to_stderr(format: LogFormat, filter: &str) -> Result<(), String> {
+    let filter =
+        EnvFilter::try_new(filter).map_err(|error| format!("log filter `{filter}`: {error}"))?;
     // Colour is for people: not for a file, nor for who asks for none (https://no-color.org).
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let builder = tracing_subscriber::fmt()
@@ -29,6 +33,7 @@ pub fn log_to_stderr(format: LogFormat, filter: &str) {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
+    Ok(())
 }
 
 /// An error with its whole cause, in one line.

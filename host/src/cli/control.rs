@@ -85,7 +85,14 @@ pub(super) fn adopt(args: &AdoptArgs) -> Result<exit::Code, CliError> {
 }
 
 fn host(config: &ConfigArg) -> Result<ApiClient, CliError> {
-    Ok(ApiClient::new(&config.read()?.state_directory))
+    let host = ApiClient::new(&config.read()?.state_directory);
+    if host.is_running()? {
+        return Ok(host);
+    }
+    Err(CliError::new(
+        exit::TRY_AGAIN,
+        "no host is running: start it with `locum run`",
+    ))
 }
 
 fn told(done: &Done, what: &str) -> Result<exit::Code, CliError> {

@@ -15,6 +15,9 @@ use super::output::{self, Columns};
 use super::{block_on, directory};
 
 const REPLICA: &str = "broker-a";
+/// An offset that nobody moves any more.
+const RETIRED: &str = "retired-topic";
+const GROUP: &str = "audit";
 const PERIOD: Duration = Duration::from_secs(1);
 /// Longer than any step should take on a busy machine; then the demo says so and fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -78,6 +81,8 @@ impl Stage {
             )?;
         }
         let stub = Stub::start(Dialect::V5_5).await?;
+        stub.tables().set_topic(RETIRED);
+        stub.tables().commit_offset(RETIRED, GROUP, 0, 7);
         let directory = folder.join("broker-a/config");
         let replica = ReplicaConfig {
             master: Some(stub.address()),
@@ -108,7 +113,9 @@ impl Stage {
         self.watch(&mut events, 4).await?;
         self.topic_arrives(&mut events).await?;
         self.policy_is_swapped(&mut events, policies).await?;
-        self.watch(&mut events, 3).await?;
+        self.watch(&mut events, 2).await?;
+        self.offset_goes(&mut events).await?;
+        self.watch(&mut events, 1).await?;
         drop(live);
         self.files_are_verified()?;
         if forever {
@@ -161,7 +168,7 @@ impl Stage {
         })
         .await?;
         told(&format!(
-            "It is in topics.json after {} ms, safe on disk.\n",
+            "It is in topics.json after {} ms (it ticks once a second), safe on disk.\n",
             made.elapsed().as_millis()
         ));
         Ok(())
@@ -204,6 +211,27 @@ impl Stage {
         told(&format!(
             "  tick {number} ran {sha256:.8}; ticks missed since the start: {missed}.\n"
         ));
+        Ok(())
+    }
+
+    /// What the two policies differ in.
+    async fn offset_goes(&self, events: &mut broadcast::Receiver<Event>) -> Result<(), CliError> {
+        let key = format!("{RETIRED}@{GROUP}");
+        told(&format!(
+            "Now the master forgets the offset {key}, which the policy before would have kept:"
+        ));
+        self.stub.tables().remove_offset(RETIRED, GROUP);
+        let file = self.directory.join("consumerOffset.json");
+        until(events, |event| match event {
+            Event::TickEnded {
+                slot: Slot::Offset, ..
+            } => std::fs::read_to_string(&file)
+                .is_ok_and(|text| !text.contains(&key))
+                .then_some(()),
+            _ => None,
+        })
+        .await?;
+        told("  it is gone from consumerOffset.json.\n");
         Ok(())
     }
 

@@ -1,13 +1,16 @@
 //! `locum verify` and `locum recover`: a stand-in's files, without a host.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
 use locum::store::{
     Access, CopyReport, CopyState, Inspection, Loads, Ownership, RealDisk, RecoverError, Recovery,
-    Replaced, inspect, recover as copy_into,
+    Replaced, TableReport, inspect, recover as copy_into,
 };
+use locum::{KINDS, SUBSCRIPTION_GROUPS, TOPICS, TableKind};
+use serde::Serialize;
 
 use super::error::{CliError, exit};
 use super::output::{self, Columns, version_text};
@@ -33,6 +36,9 @@ pub(super) struct RecoverArgs {
     /// The broker's config directory, such as `STORE/config`
     #[arg(long, value_name = "STORE/config")]
     to: PathBuf,
+    /// Leave consumer offsets and delay offsets out: the message store that they belong to is lost
+    #[arg(long)]
+    without_offsets: bool,
     /// Tell what would be copied, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -42,33 +48,70 @@ pub(super) struct RecoverArgs {
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<exit::Code, CliError> {
     let ids = args.user.as_deref().map(user_and_groups).transpose()?;
+    refuse_other_than_directory(&args.directory)?;
     let inspection = inspect(&RealDisk, &args.directory)?;
+    let unreadable = ids.map(|(uid, gids)| inspection.unreadable_for(uid, &gids));
+    let ready = inspection.boot_ready && unreadable.as_ref().is_none_or(Vec::is_empty);
     match args.output.output {
-        Output::Json => output::print_json(&inspection)?,
-        Output::Text => output::print(&text(&inspection))?,
+        Output::Json => output::print_json(&Verified {
+            inspection,
+            unreadable,
+        })?,
+        Output::Text => {
+            output::print(&text(&inspection))?;
+            if let (Some(user), Some(paths)) = (&args.user, &unreadable) {
+                output::print(&readable_text(user, paths))?;
+            }
+        }
     }
-    let unreadable = match (&args.user, ids) {
-        (Some(user), Some(ids)) => unreadable_for(&inspection, user, &ids),
-        _ => Vec::new(),
-    };
-    Ok(if inspection.boot_ready && unreadable.is_empty() {
-        exit::OK
-    } else {
-        exit::BAD_DATA
-    })
+    Ok(if ready { exit::OK } else { exit::BAD_DATA })
 }
 
-/// Paths that a user could not read, told as they are found.
-fn unreadable_for(inspection: &Inspection, user: &str, ids: &(u32, Vec<u32>)) -> Vec<PathBuf> {
-    let paths = inspection.unreadable_for(ids.0, &ids.1);
-    for path in &paths {
-        output::say(&format!(
-            "{} cannot read {}: a broker under that user would boot empty, and 5.5.0 would delete it",
-            user,
-            path.display()
-        ));
-    }
-    paths
+/// What `verify` prints for scripts.
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    inspection: Inspection,
+    /// With `--as`: what that user could not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<Vec<PathBuf>>,
+}
+
+/// A slip in the path looks like a broker that lost everything.
+fn refuse_other_than_directory(path: &Path) -> Result<(), CliError> {
+    let inside = path.join("config");
+    let what = match path.metadata() {
+        Err(error) => error.to_string(),
+        Ok(found) if !found.is_dir() => "not a directory".to_owned(),
+        Ok(_) if inside.is_dir() && !path.join("topics.json").exists() => {
+            format!("no metadata there; did you mean {}?", inside.display())
+        }
+        Ok(_) => return Ok(()),
+    };
+    Err(CliError::new(
+        exit::BAD_DATA,
+        format!("{}: {what}", path.display()),
+    ))
+}
+
+fn readable_text(user: &str, unreadable: &[PathBuf]) -> String {
+    let Some(first) = unreadable.first() else {
+        return format!("{user} can read it\n");
+    };
+    let paths: Vec<_> = unreadable
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let what = if first.is_dir() {
+        "enter or read"
+    } else {
+        "read"
+    };
+    format!(
+        "NOT boot-ready for {user}, who cannot {what} {}: a broker under that user would boot empty, and 5.5.0 would delete \
+         the files\n",
+        paths.join(", ")
+    )
 }
 
 /// The system's own answer, which knows directories of users beside `/etc/passwd`.
@@ -153,13 +196,20 @@ fn copy_text(copy: &CopyReport) -> String {
 }
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<exit::Code, CliError> {
-    // Files that replace none are readable for a broker under any user, as the broker's own are.
-    let ownership = Ownership {
-        mode: 0o644,
-        owner: None,
-        group: None,
+    let kinds: &[&TableKind] = if args.without_offsets {
+        &[&TOPICS, &SUBSCRIPTION_GROUPS]
+    } else {
+        &KINDS
     };
-    let recovery = copy_into(&RealDisk, &args.from, &args.to, ownership, args.dry_run)?;
+    let ownership = ownership_beside(&args.to)?;
+    let recovery = copy_into(
+        &RealDisk,
+        &args.from,
+        &args.to,
+        kinds,
+        ownership,
+        args.dry_run,
+    )?;
     match args.output.output {
         Output::Json => output::print_json(&recovery)?,
         Output::Text => output::print(&recovery_text(&recovery))?,
@@ -168,14 +218,38 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<exit::Code, CliError> {
         return Ok(exit::OK);
     }
     let checked = inspect(&RealDisk, &args.to)?;
-    if checked.boot_ready {
-        output::say(&format!("{} is boot-ready", args.to.display()));
+    let copied = |table: &&TableReport| kinds.iter().any(|kind| kind.name == table.table);
+    if checked
+        .tables
+        .iter()
+        .filter(copied)
+        .all(|table| table.loads == Loads::Main)
+    {
+        output::say(&format!(
+            "{}: a broker will load what was copied",
+            args.to.display()
+        ));
         return Ok(exit::OK);
     }
     Err(CliError::new(
         exit::BAD_DATA,
-        format!("what was written is not boot-ready:\n{}", text(&checked)),
+        format!(
+            "what was written is not what a broker would load:\n{}",
+            text(&checked)
+        ),
     ))
+}
+
+/// For files that replace none: the owner of the directory, or of the nearest one that is there, and readable for a broker under
+/// any user, as a broker's own are.
+fn ownership_beside(directory: &Path) -> Result<Ownership, CliError> {
+    let whole = std::path::absolute(directory)?;
+    let found = whole.ancestors().find_map(|path| path.metadata().ok());
+    Ok(Ownership {
+        mode: 0o644,
+        owner: found.as_ref().map(MetadataExt::uid),
+        group: found.as_ref().map(MetadataExt::gid),
+    })
 }
 
 fn recovery_text(recovery: &Recovery) -> String {

@@ -109,12 +109,14 @@ enum LogLines {
 }
 
 impl LogArgs {
-    fn start(&self, filter: &str) {
+    fn start(&self, filter: &str) -> Result<(), CliError> {
         let format = match self.log_format {
             LogLines::Text => LogFormat::Text,
             LogLines::Json => LogFormat::Json,
         };
-        locum::telemetry::log_to_stderr(format, self.log.as_deref().unwrap_or(filter));
+        let filter = self.log.as_deref().unwrap_or(filter);
+        locum::telemetry::log_to_stderr(format, filter)
+            .map_err(|error| CliError::new(exit::USAGE, error))
     }
 }
 

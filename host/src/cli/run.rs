@@ -24,7 +24,7 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(args: &RunArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
-    args.log.start("info");
+    args.log.start("info")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("locum")
@@ -69,6 +69,7 @@ async fn serve(config: Config) -> Result<exit::Code, CliError> {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
@@ -76,13 +77,19 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
         })
     }
 
     async fn stop(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return "SIGTERM",
+                _ = self.interrupt.recv() => return "SIGINT",
+                _ = self.hang_up.recv() => {
+                    tracing::warn!("SIGHUP: the configuration is read at the start only; restart to apply it");
+                }
+            }
         }
     }
 }

@@ -1,10 +1,14 @@
 //! `locum status`.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::SystemTime;
+
 use clap::Args;
-use locum::Config;
 use locum::admin::ApiClient;
-use locum::status::{RoutineStatus, Status, TableStatus};
-use locum::store::{Inspection, RealDisk, inspect};
+use locum::status::{RoutineStatus, Status, TableStatus, Time};
+use locum::store::{Inspection, RealDisk, Record, inspect};
+use locum::{Config, ReplicaConfig};
 use serde::Serialize;
 
 use super::directory;
@@ -34,37 +38,62 @@ pub(super) fn status(args: &StatusArgs) -> Result<exit::Code, CliError> {
     Ok(exit::OK)
 }
 
+/// A replica without its host: what a broker would load, and as of when.
+#[derive(Serialize)]
+struct OnDisk {
+    name: String,
+    /// When each table was last committed, by its name.
+    committed: BTreeMap<String, Time>,
+    #[serde(flatten)]
+    report: Inspection,
+}
+
+impl OnDisk {
+    fn look(name: &str, directory: &Path, state_directory: &Path) -> Result<Self, CliError> {
+        let (record, _) = Record::peek(&RealDisk, &Record::path(state_directory, name))?;
+        let committed = record
+            .tables
+            .into_iter()
+            .map(|(table, commit)| (table, Time(commit.committed_at)));
+        Ok(Self {
+            name: name.to_owned(),
+            committed: committed.collect(),
+            report: inspect(&RealDisk, directory)?,
+        })
+    }
+
+    fn text(&self) -> String {
+        let committed = self
+            .committed
+            .iter()
+            .map(|(table, time)| format!("{table} {}", age_text(Some(*time))));
+        let committed: Vec<_> = committed.collect();
+        let changed = match committed.is_empty() {
+            true => "nothing committed yet".to_owned(),
+            false => format!("last changed: {} ago", committed.join(", ")),
+        };
+        format!(
+            "{}: {changed}\n{}",
+            self.name,
+            directory::text(&self.report)
+        )
+    }
+}
+
 /// Without a host there is only what it left behind.
 fn on_disk(config: &Config, output: Output) -> Result<exit::Code, CliError> {
-    #[derive(Serialize)]
-    struct OnDisk {
-        name: String,
-        #[serde(flatten)]
-        report: Inspection,
-    }
     output::say("no host is running; this is what is on disk");
-    let replicas: Vec<OnDisk> = config
-        .replicas
-        .iter()
-        .map(|(name, replica)| {
-            Ok(OnDisk {
-                name: name.clone(),
-                report: inspect(&RealDisk, &replica.directory)?,
-            })
-        })
-        .collect::<Result<_, CliError>>()?;
+    let look = |(name, replica): (&String, &ReplicaConfig)| {
+        OnDisk::look(name, &replica.directory, &config.state_directory)
+    };
+    let replicas: Vec<OnDisk> = config.replicas.iter().map(look).collect::<Result<_, _>>()?;
     match output {
         Output::Json => {
-            output::print_json(&serde_json::json!({ "host": null, "replicas": replicas }))?
+            output::print_json(&serde_json::json!({ "host": null, "replicas": replicas }))?;
         }
         Output::Text => {
-            for replica in &replicas {
-                output::print(&format!(
-                    "{}\n{}",
-                    replica.name,
-                    directory::text(&replica.report)
-                ))?;
-            }
+            let texts: Vec<_> = replicas.iter().map(OnDisk::text).collect();
+            output::print(&texts.join("\n"))?;
         }
     }
     Ok(exit::TRY_AGAIN)
@@ -72,49 +101,42 @@ fn on_disk(config: &Config, output: Output) -> Result<exit::Code, CliError> {
 
 fn text(status: &Status) -> String {
     let heads = [
-        "REPLICA",
-        "ROUTINE",
-        "STATE",
-        "TICKS",
-        "FAILED",
-        "MISSED",
-        "LAST SUCCESS",
-        "ENTRIES",
-        "VERSION",
+        "REPLICA", "ROUTINE", "STATE", "TICKS", "FAILED", "MISSED", "AGE", "ENTRIES", "VERSION",
         "POLICY",
     ];
     let mut columns = Columns::new(&heads);
-    let mut notes = String::new();
+    let mut notes = Vec::new();
     for replica in &status.replicas {
+        let name = &replica.name;
         for routine in &replica.routines {
-            columns.row(routine_row(&replica.name, routine));
-            let troubles = routine
+            columns.row(routine_row(name, routine));
+            let error = routine
                 .last_tick
-                .iter()
-                .filter_map(|tick| tick.error.as_ref())
-                .chain(&routine.refusal);
-            troubles.for_each(|text| {
-                notes.push_str(&format!("{}/{}: {text}\n", replica.name, routine.name))
-            });
+                .as_ref()
+                .and_then(|tick| tick.error.as_ref());
+            notes.extend(error.map(|error| format!("{name}: {error}")));
+            let refusal = routine.refusal.as_ref();
+            notes.extend(refusal.map(|refusal| format!("{name}/{}: {refusal}", routine.name)));
         }
-        replica
-            .notes
-            .iter()
-            .for_each(|note| notes.push_str(&format!("{}: {note}\n", replica.name)));
+        notes.extend(replica.notes.iter().map(|note| format!("{name}: {note}")));
     }
+    // Four routines that miss one master have one thing to say.
+    let mut told = BTreeSet::new();
+    notes.retain(|note| told.insert(note.clone()));
+    let notes: String = notes.into_iter().map(|note| note + "\n").collect();
     format!("{columns}{notes}")
 }
 
 fn routine_row(replica: &str, routine: &RoutineStatus) -> [String; 10] {
     let over_tables = |tell: fn(&TableStatus) -> Option<String>| {
-        let told: Vec<_> = routine
+        let tell = |table| tell(table).unwrap_or_else(|| "-".to_owned());
+        routine
             .tables
             .iter()
-            .map(|table| tell(table).unwrap_or_else(|| "-".to_owned()))
-            .collect();
-        told.join(",")
+            .map(tell)
+            .collect::<Vec<_>>()
+            .join(",")
     };
-    let policy = routine.policy.as_ref();
     [
         replica.to_owned(),
         routine.name.to_string(),
@@ -122,14 +144,64 @@ fn routine_row(replica: &str, routine: &RoutineStatus) -> [String; 10] {
         routine.ticks.to_string(),
         routine.failures.to_string(),
         routine.missed.to_string(),
-        routine
-            .last_success
-            .map_or_else(|| "-".to_owned(), |time| time.to_string()),
+        age_text(as_of(routine)),
         over_tables(|table| table.entries.map(|entries| entries.to_string())),
         over_tables(|table| table.version.map(version_text)),
-        policy.map_or_else(
+        routine.policy.as_ref().map_or_else(
             || "-".to_owned(),
             |policy| format!("{} {} {:.8}", policy.name, policy.version, policy.sha256),
         ),
     ]
+}
+
+/// As of when the routine's tables are the master's: its last success; after a start, until the first one, the last commit.
+fn as_of(routine: &RoutineStatus) -> Option<Time> {
+    routine.last_success.or_else(|| {
+        routine
+            .tables
+            .iter()
+            .filter_map(|table| table.committed)
+            .min()
+    })
+}
+
+/// "3s", "5m 2s", "2d 4h": the two largest units, or "-" for what never was.
+fn age_text(time: Option<Time>) -> String {
+    let Some(time) = time else {
+        return "-".to_owned();
+    };
+    let seconds = time.age_ms(SystemTime::now()) / 1000;
+    let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
+    let first = units
+        .iter()
+        .position(|(unit, _)| seconds >= *unit)
+        .unwrap_or(3);
+    let mut rest = seconds;
+    let parts = units.iter().skip(first).take(2).map(|(unit, name)| {
+        let count = rest / unit;
+        rest %= unit;
+        format!("{count}{name}")
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_its_two_largest_units() {
+        let now = SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        let ago = |seconds: u64| {
+            let ms = u64::try_from(now.as_millis()).unwrap() - seconds * 1000;
+            age_text(Some(Time(ms)))
+        };
+        assert_eq!(age_text(None), "-");
+        assert_eq!(ago(0), "0s");
+        assert_eq!(ago(302), "5m 2s");
+        assert_eq!(ago(7200), "2h 0m");
+        assert_eq!(ago(200_000), "2d 7h");
+    }
 }

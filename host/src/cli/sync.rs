@@ -27,7 +27,7 @@ pub(super) struct SyncArgs {
 pub(super) fn sync(args: &SyncArgs) -> Result<exit::Code, CliError> {
     let config = args.config.read()?;
     // What fails is in the report.
-    args.log.start("error");
+    args.log.start("error")?;
     let reports = block_on(pass(args, config))?;
     match args.output.output {
         Output::Json => output::print_json(&reports)?,
@@ -113,7 +113,17 @@ fn text(reports: &[SyncReport], dry_run: bool) -> String {
     } else {
         String::new()
     };
-    format!("{columns}{details}")
+    format!("{details}{columns}{}", notes(reports))
+}
+
+/// What keeps routines from running, once for each replica.
+fn notes(reports: &[SyncReport]) -> String {
+    let mut told: Vec<String> = reports
+        .iter()
+        .filter_map(|report| Some(format!("{}: {}\n", report.replica, report.note.as_ref()?)))
+        .collect();
+    told.dedup();
+    told.concat()
 }
 
 fn result(report: &SyncReport, dry_run: bool) -> String {
@@ -134,7 +144,7 @@ fn changes(report: &SyncReport, dry_run: bool) -> String {
         if change.rewritten {
             return format!("{}: the file {would}written again", change.table);
         }
-        let first = if change.first { " (first)" } else { "" };
+        let first = if change.first { " (no table yet)" } else { "" };
         format!(
             "{}: {} {would}added, {} {would}changed, {} {would}removed{first}",
             change.table,
@@ -146,17 +156,30 @@ fn changes(report: &SyncReport, dry_run: bool) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
+/// So many keys of a kind are printed of each table; `--output json` has all.
+const PRINTED: usize = 20;
+
 /// One line for each entry, as `diff` marks them.
 fn detail(change: &TableChange) -> String {
-    let file = ["(the file)".to_owned()];
     let marked = |mark: &str, keys: &[String]| -> String {
-        keys.iter()
+        let more = keys.len().saturating_sub(PRINTED);
+        let printed = keys.iter().take(PRINTED);
+        let mut text: String = printed
             .map(|key| format!("{mark} {}/{key}\n", change.table))
-            .collect()
+            .collect();
+        if more > 0 {
+            text.push_str(&format!("{mark} {}: {more} more\n", change.table));
+        }
+        text
+    };
+    let file: &[String] = if change.rewritten {
+        &["(the file)".to_owned()]
+    } else {
+        &[]
     };
     marked("+", &change.added)
         + &marked("~", &change.changed)
         + &marked("-", &change.removed)
         + &marked("~", &change.members)
-        + &marked("~", if change.rewritten { &file } else { &[] })
+        + &marked("~", file)
 }

@@ -49,6 +49,9 @@ impl Description {
             version: said.version,
             summary: said.summary,
         };
+        if description.writes.is_empty() {
+            return Err(Refusal::WritesNothing);
+        }
         description.check()?;
         Ok(description)
     }

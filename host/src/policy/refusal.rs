@@ -100,6 +100,9 @@ pub enum Refusal {
     /// It says something about itself that makes no sense.
     #[error("its description is not usable: {0}; mend its describe()")]
     Description(String),
+    /// It lists no table that it writes, so that nothing of it would ever be committed.
+    #[error("it writes nothing; list its table in describe(), such as `.writes(TOPICS)`")]
+    WritesNothing,
     /// It writes a table that this host does not know.
     #[error("it writes a table `{table}` that this host does not know{}", did_you_mean(.nearest.as_deref()))]
     UnknownTable {

@@ -153,7 +153,7 @@ impl Files {
             group: config.file_group,
         };
         let mut directory = Directory::open(&config.directory, ownership, Arc::clone(&disk))?;
-        let record_path = record_path(name, state_directory);
+        let record_path = Record::path(state_directory, name);
         let (record, warning) = Record::load(&*disk, &record_path)?;
         let loaded = directory.load()?;
         let standing = directory.survey()?;
@@ -181,7 +181,7 @@ impl Files {
     ) -> Result<(Self, Opened), OpenReplicaError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let peeked = peek(&*disk, &config.directory)?;
-        let record_path = record_path(name, state_directory);
+        let record_path = Record::path(state_directory, name);
         let (record, warning) = Record::peek(&*disk, &record_path)?;
         let notes = peeked.notes.into_iter().chain(warning).collect();
         let standing = peeked.standing.clone();
@@ -367,10 +367,6 @@ impl Files {
     }
 }
 
-fn record_path(name: &str, state_directory: &Path) -> PathBuf {
-    state_directory.join(format!("replica-{name}.json"))
-}
-
 /// The tables are safe all the same: the record only tells who wrote them, and what commands and policies want remembered.
 pub(super) fn unrecorded(error: &StoreError) -> String {
     format!(
@@ -413,8 +409,8 @@ fn in_use(standing: &Standing) -> Option<String> {
             ))
         }
         Standing::TakenOver { files } => Some(format!(
-            "a broker has taken the directory over ({}): nothing is written until `locum adopt REPLICA` takes its files, or \
-             `locum adopt REPLICA --overwrite` puts them aside",
+            "the directory holds files that this host did not write ({}): a broker has taken it over, or they were there before. \
+             Nothing is written until `locum adopt REPLICA` takes them, or `locum adopt REPLICA --overwrite` puts them aside",
             files.join(", ")
         )),
     }

@@ -34,7 +34,7 @@ use crate::config::{ReplicaConfig, Role};
 use crate::events::{Event, Telling};
 use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
-use crate::status::{ReplicaStatus, RoutineState};
+use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
 use crate::store::StoreError;
 use crate::telemetry::chain;
 use files::Files;
@@ -258,12 +258,19 @@ impl Replica {
         let adopt = move |files: &mut Files| {
             let adopted = files.adopt(overwrite)?;
             let mut state = inner.state();
+            let mut notes = adopted.notes;
+            notes.push(match (state.in_use.take(), overwrite) {
+                (None, _) => "nothing was taken over".to_owned(),
+                (Some(_), true) => "files that are not ours are put aside (*.aside-TIME), and ours written, at the next tick".to_owned(),
+                (Some(_), false) => format!("{} tables taken from the directory's files", adopted.tables.len()),
+            });
             // Overwriting, what we had in memory is what is to be written again.
             if !overwrite {
                 state.tables = adopted.tables;
             }
-            state.in_use = None;
-            Ok(adopted.notes)
+            // What was noticed at the start is settled with that.
+            state.notes.clear();
+            Ok(notes)
         };
         let adopted = self
             .0
@@ -314,45 +321,47 @@ impl Replica {
         let settled = found.map_err(str::to_owned).and_then(|policy| {
             let settings = policy
                 .settle(slot, &self.0.config.settings(slot))
-                .map_err(|refusal| chain(&refusal))?;
+                .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))?;
             Ok(Live {
                 policy: policy.clone(),
                 settings,
                 file: file.to_owned(),
             })
         });
-        let replica = self.0.name.clone();
         match settled {
-            Ok(live) => {
-                let policy = live.status();
-                if self.0.slot(slot, |state| state.exchange(live)) {
-                    self.0.emit(
-                        Event::PolicyLoaded {
-                            replica,
-                            slot,
-                            policy,
-                        },
-                        Telling::default(),
-                    );
-                }
+            Ok(live) => self.exchange(slot, live),
+            Err(reason) => self.refuse(slot, reason),
+        }
+    }
+
+    fn exchange(&self, slot: Slot, live: Live) {
+        let (replica, policy) = (self.0.name.clone(), live.status());
+        if self.0.slot(slot, |state| state.exchange(live)) {
+            let loaded = Event::PolicyLoaded {
+                replica,
+                slot,
+                policy,
+            };
+            self.0.emit(loaded, Telling::default());
+        }
+    }
+
+    fn refuse(&self, slot: Slot, mut reason: String) {
+        let replica = self.0.name.clone();
+        let known = self.0.slot(slot, |state| {
+            if let Some(live) = &state.live {
+                let PolicyStatus { name, sha256, .. } = live.status();
+                reason.push_str(&format!("; {name} {sha256:.8} goes on"));
             }
-            Err(reason) => {
-                if self
-                    .0
-                    .slot(slot, |state| state.refusal.replace(reason.clone()))
-                    .as_ref()
-                    != Some(&reason)
-                {
-                    self.0.emit(
-                        Event::PolicyRefused {
-                            replica,
-                            slot,
-                            reason,
-                        },
-                        Telling::default(),
-                    );
-                }
-            }
+            state.refusal.replace(reason.clone()).as_ref() == Some(&reason)
+        });
+        if !known {
+            let refused = Event::PolicyRefused {
+                replica,
+                slot,
+                reason,
+            };
+            self.0.emit(refused, Telling::default());
         }
     }
 
@@ -454,6 +463,20 @@ impl Inner {
                 Some(master) if Some(master) == own => Some(RoutineState::OwnAddress),
                 Some(_) => None,
             },
+        }
+    }
+
+    /// What an operator may do about a state in which a routine does not run.
+    fn explained(&self, state: RoutineState, slot: Slot) -> Option<String> {
+        let replica = self.state();
+        match state {
+            RoutineState::DirectoryInUse => replica.in_use.clone(),
+            RoutineState::NoPolicy => replica.slots.get(&slot)?.refusal.clone(),
+            RoutineState::NoMaster => Some("no master is known".to_owned()),
+            RoutineState::OwnAddress => {
+                Some("the master is this replica's own broker (own-address)".to_owned())
+            }
+            _ => None,
         }
     }
 

@@ -28,6 +28,8 @@ pub struct SyncReport {
     pub routine: String,
     /// Why it did not run, if it did not.
     pub not_run: Option<RoutineState>,
+    /// What there is to say about that.
+    pub note: Option<String>,
     /// The tick, if it ran.
     pub tick: Option<TickStatus>,
     /// What differs, or differed before the commit.
@@ -87,6 +89,7 @@ impl SyncReport {
             replica,
             routine: slot.name().to_owned(),
             not_run,
+            note: None,
             tick,
             changes,
         }

@@ -284,7 +284,11 @@ fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport 
         let telling = replica.slot(slot, |state| state.told.next(&event));
         replica.emit(event, telling);
     }
-    SyncReport::new(name, slot, ended)
+    let mut report = SyncReport::new(name, slot, ended);
+    if let Some(state) = report.not_run {
+        report.note = replica.explained(state, slot);
+    }
+    report
 }
 
 fn stretch(replica: &Inner, in_slot: &mut SlotState, slot: Slot, answer_time: Option<Duration>) {

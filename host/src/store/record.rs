@@ -1,7 +1,7 @@
 //! What a replica knows that must survive a restart and is in no table's file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use locum_tables::DataVersion;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,12 @@ pub struct PolicyId {
 }
 
 impl Record {
+    /// Where the record of a replica is.
+    #[must_use]
+    pub fn path(state_directory: &Path, replica: &str) -> PathBuf {
+        state_directory.join(format!("replica-{replica}.json"))
+    }
+
     /// Reads a replica's record. A missing one is fresh; a damaged one, or one in a later format, is put aside, and fresh
     /// with a warning. An error if it is there and cannot be read.
     pub fn load(disk: &dyn Disk, path: &Path) -> Result<(Self, Option<String>), StoreError> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use locum_tables::{DataVersion, KINDS, Table, TableKind};
+use locum_tables::{DataVersion, Table, TableKind};
 use serde::Serialize;
 
 use super::aside::put_aside;
@@ -118,18 +118,19 @@ struct Source {
     copy: LoadedFrom,
 }
 
-/// Copies a stand-in's tables into a stopped broker's `config`, each file in one step, with the mode and owner of the
+/// Copies these tables of a stand-in into a stopped broker's `config`, each file in one step, with the mode and owner of the
 /// file that it replaces, else `ownership`. All tables are read and checked before the first is written. With
 /// `dry_run` nothing is written at all, not even a directory.
 pub fn recover(
     disk: &dyn Disk,
     from: &Path,
     to: &Path,
+    kinds: &[&'static TableKind],
     ownership: Ownership,
     dry_run: bool,
 ) -> Result<Recovery, RecoverError> {
     refuse_unfit_target(disk, from, to)?;
-    let sources = read_all(disk, from)?;
+    let sources = read_all(disk, from, kinds)?;
     let lock = if dry_run {
         None
     } else {
@@ -180,10 +181,14 @@ fn refuse_running_broker(disk: &dyn Disk, to: &Path) -> Result<(), RecoverError>
     }
 }
 
-fn read_all(disk: &dyn Disk, from: &Path) -> Result<Vec<Source>, RecoverError> {
+fn read_all(
+    disk: &dyn Disk,
+    from: &Path,
+    kinds: &[&'static TableKind],
+) -> Result<Vec<Source>, RecoverError> {
     let mut sources = Vec::new();
     let mut missing = Vec::new();
-    for kind in KINDS {
+    for kind in kinds.iter().copied() {
         let place = Place::of(disk, from, kind)?;
         let main = Content::read(disk, kind, &place.main)?;
         match main {
@@ -291,6 +296,19 @@ fn replace(
         }
     }
     temporary.publish(&place.main)?;
+    if !matches!(old, Content::Whole { .. }) {
+        put_stale_backup_aside(disk, place)?;
+    }
     sync_both(disk, place)?;
     Ok(())
+}
+
+/// A `.bak` that is not of the main beside it is older than all that we know: a broker that ever needed it would go back to it.
+fn put_stale_backup_aside(disk: &dyn Disk, place: &Place) -> Result<(), StoreError> {
+    let backup = &place.backup;
+    if disk.stat(backup).during("look at", backup)?.is_none() {
+        return Ok(());
+    }
+    put_aside(disk, backup, backup, "aside")?;
+    disk.remove(backup).during("remove", backup)
 }

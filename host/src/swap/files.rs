@@ -66,8 +66,13 @@ impl Files {
         }
     }
 
+    /// Where a file is, or would be.
+    pub(crate) fn path(&self, file: &Path) -> PathBuf {
+        self.folder.join(file)
+    }
+
     fn read(&self, file: &Path) -> Result<Option<Content>, String> {
-        let path = self.folder.join(file);
+        let path = self.path(file);
         let told = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
         match std::fs::metadata(&path) {
             // A pipe or a device would block or never end.

@@ -1,7 +1,7 @@
 //! RocketMQ's metadata as tables: the JSON dialect that brokers write, and tables, drafts and differences made of it.
 //!
 //! Bytes in, values out. A master's answer is scanned once into a [`Table`]: one buffer with a sorted index, shared by
-//! reference, never a tree of values. A [`Draft`] is a table being changed; [`difference`] says what it would change.
+//! reference, never a tree of values. A [`Draft`] is a table being changed; [`difference()`] says what it would change.
 //! What the four kinds of table differ in is data, see [`TableKind`].
 //!
 //! This crate knows no sockets, no files and no policies. What always holds here: a document that is not whole and well

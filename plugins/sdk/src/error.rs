@@ -144,6 +144,18 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
+impl From<&str> for Failure {
+    fn from(reason: &str) -> Self {
+        Self::other(reason)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Other(reason)
+    }
+}
+
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
         Self::Fetch(error)

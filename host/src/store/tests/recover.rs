@@ -2,7 +2,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
-use locum_tables::{KINDS, Table};
+use locum_tables::{KINDS, SUBSCRIPTION_GROUPS, TOPICS, Table};
 
 use super::broker::Broker;
 use super::{Store, is_root, mode_of, topics, topics_text};
@@ -25,9 +25,50 @@ fn run(from: &Store, to: &Store, dry_run: bool) -> Result<Recovery, RecoverError
         &*to.disk,
         &from.config(),
         &to.config(),
+        &KINDS,
         Ownership::default(),
         dry_run,
     )
+}
+
+/// On a new disk offsets mean nothing: only topics and groups go, and what is older than they are does not stay as `.bak`.
+#[test]
+fn some_tables_go_alone_and_a_stale_backup_is_put_aside() {
+    let (from, to) = (stand_in(), Store::new());
+    to.write("topics.json.bak", r#"{"topicConfigTable":{"OLD":{}}}"#);
+    to.write("consumerOffset.json.bak", r#"{"offsetTable":{}}"#);
+    let kinds = [&TOPICS, &SUBSCRIPTION_GROUPS];
+    let ownership = Ownership::default();
+    let done = recover(
+        &*to.disk,
+        &from.config(),
+        &to.config(),
+        &kinds,
+        ownership,
+        false,
+    )
+    .unwrap();
+    let tables: Vec<_> = done.files.iter().map(|file| file.table).collect();
+    assert_eq!(tables, ["topics", "subscription-groups"]);
+    let names: Vec<String> = fs::read_dir(to.config())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(!names.contains(&"topics.json.bak".to_owned()), "{names:?}");
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("topics.json.bak.aside-")),
+        "{names:?}"
+    );
+    assert!(
+        names.contains(&"consumerOffset.json.bak".to_owned()),
+        "{names:?}"
+    );
+    assert!(
+        !names.contains(&"consumerOffset.json".to_owned()),
+        "{names:?}"
+    );
 }
 
 /// The day for which all this exists: the broker's files are what a power cut leaves.
@@ -116,6 +157,7 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
         &*to.disk,
         &from.config(),
         &elsewhere,
+        &KINDS,
         Ownership::default(),
         true,
     )

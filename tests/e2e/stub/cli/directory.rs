@@ -1,7 +1,7 @@
 //! `locum verify` and `locum recover`: without a host.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use serde_json::Value;
 use stub_master::{Dialect, Stub};
@@ -55,23 +55,62 @@ async fn verify_as_a_user_tells_what_that_user_could_not_read() {
     fs::set_permissions(stage.path(""), fs::Permissions::from_mode(0o700)).unwrap();
     let told = verify("nobody").expect(65).await;
     assert!(
-        told.stderr.contains("nobody cannot read "),
+        told.stdout
+            .contains("NOT boot-ready for nobody, who cannot enter or read "),
         "{}",
-        told.stderr
+        told.stdout
     );
     fs::set_permissions(stage.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     let told = verify("nobody").end().await;
     let root = stage.path("store");
     assert!(
-        !told.stderr.contains(root.to_str().unwrap()),
+        !told.stdout.contains(root.to_str().unwrap()),
         "{}",
-        told.stderr
+        told.stdout
     );
     let file = stage.file("topics.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     let told = verify("nobody").expect(65).await;
-    let line = format!("nobody cannot read {}:", file.display());
-    assert!(told.stderr.contains(&line), "{}", told.stderr);
+    assert!(
+        told.stdout.contains("NOT boot-ready for nobody")
+            && told.stdout.contains(file.to_str().unwrap()),
+        "{}",
+        told.stdout
+    );
+    let words = [
+        "verify",
+        directory.to_str().unwrap(),
+        "--as",
+        "nobody",
+        "-o",
+        "json",
+    ];
+    let json: Value = serde_json::from_str(&Locum::new(&words).expect(65).await.stdout).unwrap();
+    let unreadable = json["unreadable"].as_array().unwrap();
+    assert!(
+        unreadable.contains(&file.to_str().unwrap().into()),
+        "{json}"
+    );
+}
+
+#[tokio::test]
+async fn a_slip_in_the_path_is_not_taken_for_a_broker_that_lost_everything() {
+    let (stage, _stub) = ready().await;
+    let (nothing, file, parent) = (
+        stage.path("nothing"),
+        stage.file("topics.json"),
+        stage.store(),
+    );
+    for (path, said) in [
+        (&nothing, "No such file or directory"),
+        (&file, "not a directory"),
+        (&parent, "no metadata there; did you mean "),
+    ] {
+        let told = Locum::new(&["verify", path.to_str().unwrap()])
+            .expect(65)
+            .await;
+        assert!(told.stderr.contains(said), "{}", told.stderr);
+    }
 }
 
 #[tokio::test]
@@ -99,7 +138,8 @@ async fn recover_copies_a_stand_in_into_a_brokers_store() {
 
     let told = recover(&[]).expect(0).await;
     assert!(told.stdout.ends_with("copied\n"), "{}", told.stdout);
-    assert_eq!(told.stderr, format!("{} is boot-ready\n", to.display()));
+    let said = format!("{}: a broker will load what was copied\n", to.display());
+    assert_eq!(told.stderr, said);
     for file in [
         "topics.json",
         "consumerOffset.json",
@@ -114,4 +154,32 @@ async fn recover_copies_a_stand_in_into_a_brokers_store() {
     Locum::new(&["verify", to.to_str().unwrap()])
         .expect(0)
         .await;
+}
+
+/// Where the message store is lost, offsets mean nothing; and files of a new disk get the owner of their directory.
+#[tokio::test]
+async fn recover_without_offsets_copies_topics_and_groups_for_the_directorys_owner() {
+    let (stage, _stub) = ready().await;
+    let (from, to) = (stage.directory(), stage.path("broker/config"));
+    fs::create_dir_all(&to).unwrap();
+    std::os::unix::fs::chown(&to, Some(1234), Some(1235)).unwrap();
+    let words = [
+        "recover",
+        from.to_str().unwrap(),
+        "--to",
+        to.to_str().unwrap(),
+        "--without-offsets",
+    ];
+    Locum::new(&words).expect(0).await;
+    let mut names: Vec<_> = fs::read_dir(&to)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["subscriptionGroup.json", "topics.json"]);
+    let owner = fs::metadata(to.join("topics.json")).unwrap();
+    assert_eq!(
+        (owner.uid(), owner.gid(), owner.mode() & 0o777),
+        (1234, 1235, 0o644)
+    );
 }

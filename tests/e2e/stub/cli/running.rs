@@ -114,7 +114,7 @@ async fn adopt_ends_a_take_over_as_the_operator_wishes() {
             taken_over["notes"][0]
                 .as_str()
                 .unwrap()
-                .contains("taken the directory over")
+                .contains("files that this host did not write (topics.json)")
         );
         assert_eq!(stage.read("topics.json"), theirs, "untouched");
 
