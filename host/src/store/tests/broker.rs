@@ -7,10 +7,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 
+use super::super::{RealDisk, broker_lock};
 use super::while_nobody_locks;
 
 const LOCK: &str = "LOCUM_TEST_BROKER_LOCK";
 const HOLDS: &str = "holds the lock";
+const TEST: &str = "a_brokers_lock_is_seen_from_outside_and_ends_with_its_process";
 
 /// Ends when dropped.
 pub(super) struct Broker {
@@ -22,10 +24,10 @@ pub(super) struct Broker {
 impl Broker {
     /// Returns when the lock is held.
     pub(super) fn start(lock: &Path) -> Self {
-        let test = format!("{}::process", module_path!().split_once("::").unwrap().1);
+        let test = format!("{}::{TEST}", module_path!().split_once("::").unwrap().1);
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["--exact", &test, "--ignored", "--nocapture"])
+            .args(["--exact", &test, "--nocapture"])
             .env(LOCK, lock)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
@@ -61,13 +63,25 @@ impl Drop for Broker {
     }
 }
 
-/// As `DefaultMessageStore.start`: takes the lock, writes into the file. Until its input ends.
+/// Also what every [`Broker`] runs in its process.
 #[test]
-#[ignore = "the broker's process of the other tests"]
-fn process() {
-    let Some(path) = std::env::var_os(LOCK) else {
-        return;
-    };
+fn a_brokers_lock_is_seen_from_outside_and_ends_with_its_process() {
+    if let Some(path) = std::env::var_os(LOCK) {
+        return hold(Path::new(&path));
+    }
+    let root = tempfile::tempdir().unwrap();
+    let config = root.path().join("config");
+    std::fs::create_dir(&config).unwrap();
+    let holder = || broker_lock(&RealDisk, &config).unwrap();
+    assert_eq!(holder(), None);
+    let broker = Broker::start(&root.path().join("lock"));
+    assert_eq!(holder().unwrap().pid, Some(broker.pid()));
+    drop(broker);
+    assert_eq!(holder(), None);
+}
+
+/// As `DefaultMessageStore.start`: takes the lock, writes into the file. Until its input ends.
+fn hold(path: &Path) {
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)

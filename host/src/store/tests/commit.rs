@@ -125,20 +125,25 @@ fn a_first_main_and_its_directory_have_the_configured_owner() {
     assert_eq!(mode_of(&path), 0o755);
 }
 
-/// As systemd units set it, and a broker under another user has to get to the files. The umask is the process's, so it is
-/// set for one of its own.
+const UMASK_ROOT: &str = "LOCUM_TEST_UMASK_ROOT";
+
+/// As systemd units set it, and a broker under another user has to get to the files. The umask is the process's, so this test
+/// runs itself again in one of its own, which makes the directories.
 #[test]
 fn directories_have_their_mode_whatever_the_umask() {
+    if let Some(root) = std::env::var_os(UMASK_ROOT) {
+        return make_directories(Path::new(&root));
+    }
     let store = Store::new();
-    let test = format!(
-        "{}::make_directories",
+    let this = format!(
+        "{}::directories_have_their_mode_whatever_the_umask",
         module_path!().split_once("::").unwrap().1
     );
     let mut command = Command::new("sh");
     command
-        .args(["-c", "umask 077 && exec \"$0\" --exact \"$1\" --ignored"])
+        .args(["-c", "umask 077 && exec \"$0\" --exact \"$1\""])
         .arg(std::env::current_exe().unwrap())
-        .arg(test)
+        .arg(this)
         .env(UMASK_ROOT, store.root.path());
     let status = while_nobody_locks(|| command.status()).unwrap();
     assert!(status.success());
@@ -149,15 +154,7 @@ fn directories_have_their_mode_whatever_the_umask() {
     );
 }
 
-const UMASK_ROOT: &str = "LOCUM_TEST_UMASK_ROOT";
-
-#[test]
-#[ignore = "a process of the test before"]
-fn make_directories() {
-    let Some(root) = std::env::var_os(UMASK_ROOT) else {
-        return;
-    };
-    let root = Path::new(&root);
+fn make_directories(root: &Path) {
     let config = root.join("new/config");
     Directory::open(&config, Ownership::default(), Arc::new(RealDisk)).unwrap();
     Record::default()

@@ -5,10 +5,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use locum::store::{RealDisk, broker_lock};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 const LOCK: &str = "LOCUM_TEST_BROKER_LOCK";
 const HOLDS: &str = "holds the lock";
+const TEST: &str = "a_brokers_lock_is_seen_from_outside_and_ends_with_its_process";
 
 /// Ends when dropped.
 pub(crate) struct Broker {
@@ -20,9 +22,9 @@ pub(crate) struct Broker {
 impl Broker {
     /// On a store root. Returns when the lock is held.
     pub(crate) fn start(store: &Path) -> Self {
-        let test = format!("{}::process", module_path!().split_once("::").unwrap().1);
+        let test = format!("{}::{TEST}", module_path!().split_once("::").unwrap().1);
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", &test, "--ignored", "--nocapture"])
+            .args(["--exact", &test, "--nocapture"])
             .env(LOCK, store.join("lock"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -54,18 +56,33 @@ impl Drop for Broker {
     }
 }
 
-/// As `DefaultMessageStore.start`: takes the lock, writes into the file. Until its input ends.
+/// Also what every [`Broker`] runs in its process.
 #[test]
-#[ignore = "the broker's process of the other tests"]
-fn process() {
-    let Some(path) = std::env::var_os(LOCK) else {
-        return;
-    };
+fn a_brokers_lock_is_seen_from_outside_and_ends_with_its_process() {
+    if let Some(path) = std::env::var_os(LOCK) {
+        return hold(Path::new(&path));
+    }
+    let root = tempfile::tempdir().unwrap();
+    let config = root.path().join("config");
+    std::fs::create_dir(&config).unwrap();
+    let holder = || broker_lock(&RealDisk, &config).unwrap();
+    assert_eq!(holder(), None);
+    let broker = Broker::start(root.path());
+    let pid = i32::try_from(broker.pid()).unwrap();
+    assert_eq!(holder().unwrap().pid, Some(pid));
+    drop(broker);
+    assert_eq!(holder(), None);
+}
+
+/// As `DefaultMessageStore.start`: takes the lock, writes into the file. Until its input ends.
+fn hold(path: &Path) {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false);
     let mut file = options.open(path).unwrap();
     fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
     file.write_all(b"lock").unwrap();
-    println!("{HOLDS}");
+    let mut told = std::io::stdout().lock();
+    told.write_all(format!("{HOLDS}\n").as_bytes()).unwrap();
+    told.flush().unwrap();
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
