@@ -166,7 +166,7 @@ fn tells_of(replica: &ReplicaStatus, broker: &Broker) -> bool {
 
 fn is_taken_over(replica: &ReplicaStatus) -> bool {
     let in_use = |state| state == RoutineState::DirectoryInUse;
-    let told = |note: &String| note.contains("a broker has taken the directory over");
+    let told = |note: &String| note.contains("files that this host did not write");
     replica.routines.iter().all(|routine| in_use(routine.state)) && replica.notes.iter().any(told)
 }
 
