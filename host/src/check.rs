@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use locum_tables::Slot;
 
 use crate::config::Config;
+use crate::host::load;
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
 use crate::swap::{Files, Seen};
 use crate::telemetry::chain;
@@ -45,9 +46,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
 
 fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
     match files.look(file) {
-        Seen::New(content) => engine
-            .load(&content.bytes)
-            .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal))),
+        Seen::New(content) => load(engine, &content, file),
         Seen::Unreadable(reason) => Err(reason),
         Seen::Missing | Seen::Same => Err(format!("{} is not there", files.path(file).display())),
     }

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use locum_tables::Slot;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clock::now;
-use crate::config::{Config, PluginsConfig, ReplicaConfig, checked_name};
+use crate::config::{Config, PluginsConfig, ReplicaConfig, Role, checked_name};
 use crate::events::{Event, Telling};
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
 use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
@@ -35,6 +36,8 @@ struct Inner {
     plugins: Mutex<Plugins>,
     engine: Engine,
     replicas: Mutex<BTreeMap<String, Replica>>,
+    /// No replica may be added any more. Changed under the lock of `replicas`.
+    stopped: AtomicBool,
     /// Replicas that could not be opened, and are tried again.
     closed: Mutex<BTreeMap<String, Closed>>,
     shared: Arc<Shared>,
@@ -72,6 +75,9 @@ pub enum StartError {
         /// Why.
         source: OpenReplicaError,
     },
+    /// The host is shutting down.
+    #[error("the host is shutting down")]
+    Stopped,
     /// A replica's name cannot stand in a path.
     #[error("{0}")]
     Name(String),
@@ -158,20 +164,24 @@ impl HostBuilder {
             }),
             engine,
             replicas: Mutex::new(BTreeMap::new()),
+            stopped: AtomicBool::new(false),
             closed: Mutex::new(BTreeMap::new()),
             shared,
             changed: Arc::new(Notify::new()),
         });
-        let plugins_task = tokio::spawn(watch_plugins(
-            Arc::clone(&inner),
-            self.plugins,
-            self.scheduled,
-        ));
-        let opening = tokio::spawn(open_closed(Arc::clone(&inner), self.scheduled));
+        let (watching, opening) = (Arc::clone(&inner), Arc::clone(&inner));
+        let tasks = [
+            tokio::spawn(kept("watching the plugin folder", move || {
+                watch_plugins(Arc::clone(&watching), self.plugins.clone(), self.scheduled)
+            })),
+            tokio::spawn(kept("opening replicas again", move || {
+                open_closed(Arc::clone(&opening), self.scheduled)
+            })),
+        ];
         let host = Host {
             inner,
             pool: own_pool,
-            tasks: [plugins_task, opening],
+            tasks,
         };
         host.open_all(self.replicas).await?;
         Ok(host)
@@ -236,6 +246,8 @@ impl Host {
         config: ReplicaConfig,
     ) -> Result<Replica, StartError> {
         let count = self.inner.replicas().len() + 1;
+        // It takes the place of one of that name that could not be opened.
+        self.inner.closed.lock().remove(name);
         self.inner.add(name.to_owned(), config, count).await
     }
 
@@ -288,6 +300,8 @@ impl Host {
         reports.extend(closed.flat_map(|(name, why, kind)| {
             Slot::ALL.map(|slot| SyncReport::not_open(&name, slot, &why, kind))
         }));
+        // By name, and in the order of the routines within one.
+        reports.sort_by(|one, other| one.replica.cmp(&other.replica));
         reports
     }
 
@@ -308,9 +322,15 @@ impl Host {
     /// Stops the schedules, lets commits under way end, and gives every directory free.
     pub async fn shutdown(&self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        let replicas = std::mem::take(&mut *self.inner.replicas.lock());
-        for replica in replicas.values() {
-            replica.stop().await;
+        let replicas = self.inner.stop();
+        // All at once: one whose disk hangs does not keep the others from being told.
+        let stops: Vec<_> = replicas
+            .into_values()
+            .map(|replica| tokio::spawn(async move { replica.stop().await }))
+            .collect();
+        for stop in stops {
+            // A stop only fails with the runtime that it runs on.
+            let _ = stop.await;
         }
     }
 }
@@ -318,11 +338,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        self.inner
-            .replicas
-            .lock()
-            .values()
-            .for_each(Replica::abandon);
+        self.inner.stop().values().for_each(Replica::abandon);
         if let Some(pool) = self.pool.take() {
             // A runtime must not be dropped, and so waited for, where things are awaited.
             pool.shutdown_background();
@@ -332,9 +348,10 @@ impl Drop for Host {
 
 impl Closed {
     fn status(&self, name: &str) -> ReplicaStatus {
-        let state = match self.kind {
-            ErrorKind::InUse => RoutineState::DirectoryInUse,
-            _ => RoutineState::Failing,
+        let state = match (self.config.role, self.kind) {
+            (Role::Master, _) => RoutineState::Stopped,
+            (Role::Slave, ErrorKind::InUse) => RoutineState::DirectoryInUse,
+            (Role::Slave, _) => RoutineState::Failing,
         };
         ReplicaStatus {
             name: name.to_owned(),
@@ -385,9 +402,24 @@ impl Inner {
         };
         let count = self.replicas.lock().len() + waiting.len();
         for (name, config) in waiting {
-            match self.add(name.clone(), config.clone(), count).await {
-                Ok(_) => drop(self.closed.lock().remove(&name)),
-                Err(error) => self.close(name, config, &error),
+            if !self.closed.lock().contains_key(&name) {
+                continue;
+            }
+            let added = self.add(name.clone(), config.clone(), count).await;
+            let before = match &added {
+                Ok(_) => self.closed.lock().remove(&name).map(|_| ()),
+                Err(_) => self.closed.lock().get(&name).map(|_| ()),
+            };
+            let wanted = before.is_some();
+            match added {
+                Ok(_) if wanted => {}
+                // Removed while it was being opened.
+                Ok(replica) => {
+                    self.replicas.lock().remove(&name);
+                    replica.stop().await;
+                }
+                Err(error) if wanted => self.close(name, config, &error),
+                Err(_) => {}
             }
         }
     }
@@ -411,17 +443,40 @@ impl Inner {
             self.look(config.plugin(slot)).await;
         }
         let inner = Arc::clone(self);
-        let replica = off_thread(move || inner.open(name, config, count)).await?;
+        off_thread(move || {
+            let replica = inner.open(name, config, count)?;
+            inner.take_in(replica)
+        })
+        .await
+    }
+
+    /// Offers what is known of its files and lets it run, in one step: a file that changes meanwhile is offered to it by whoever
+    /// looks next. Blocking, since a component may be compiling.
+    fn take_in(&self, replica: Replica) -> Result<Replica, StartError> {
+        let plugins = self.plugins.lock();
         for (slot, file) in replica.plugins() {
-            let plugins = self.plugins.lock();
             if let Some(found) = plugins.found.get(&file) {
                 replica.offer(slot, found.as_ref().map_err(String::as_str), &file);
             }
         }
+        let name = replica.name().to_owned();
         let mut replicas = self.replicas.lock();
-        replicas.insert(replica.name().to_owned(), replica.clone());
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(StartError::Stopped);
+        }
+        if replicas.contains_key(&name) {
+            return Err(StartError::NameTaken(name));
+        }
         replica.run();
+        replicas.insert(name, replica.clone());
         Ok(replica)
+    }
+
+    /// Takes all replicas out, and lets none in any more.
+    fn stop(&self) -> BTreeMap<String, Replica> {
+        let mut replicas = self.replicas.lock();
+        self.stopped.store(true, Ordering::Relaxed);
+        std::mem::take(&mut *replicas)
     }
 
     fn open(
@@ -453,7 +508,7 @@ impl Inner {
     fn look_now(&self, file: &Path) {
         let mut plugins = self.plugins.lock();
         let found = match plugins.files.look(file) {
-            Seen::New(content) => self.load(&content, file),
+            Seen::New(content) => load(&self.engine, &content, file),
             Seen::Missing => Err(format!(
                 "{} is not there",
                 plugins.files.path(file).display()
@@ -463,18 +518,6 @@ impl Inner {
         };
         self.offer(file, &found);
         plugins.found.insert(file.to_owned(), found);
-    }
-
-    fn load(&self, content: &Content, file: &Path) -> Result<Policy, String> {
-        let begun = Instant::now();
-        // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
-        let load = AssertUnwindSafe(|| self.engine.load(&content.bytes));
-        let loaded = match catch_unwind(load) {
-            Ok(loaded) => loaded.map_err(|refusal| chain(&refusal)),
-            Err(_) => Err("the compiler panicked on it; what ran before goes on".to_owned()),
-        };
-        tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
-        loaded.map_err(|reason| format!("{} is refused: {reason}", file.display()))
     }
 
     fn offer(&self, file: &Path, found: &Result<Policy, String>) {
@@ -489,6 +532,19 @@ impl Inner {
             }
         }
     }
+}
+
+/// Checks and compiles what a file holds. Blocking.
+pub(crate) fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, String> {
+    let begun = Instant::now();
+    // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
+    let load = AssertUnwindSafe(|| engine.load(&content.bytes));
+    let loaded = match catch_unwind(load) {
+        Ok(loaded) => loaded.map_err(|refusal| chain(&refusal)),
+        Err(_) => Err("the compiler panicked on it".to_owned()),
+    };
+    tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
+    loaded.map_err(|reason| format!("{} is refused: {reason}", file.display()))
 }
 
 /// Waits for the folder to change and come to rest, and looks at it; and looks now and then without being told.
@@ -530,6 +586,22 @@ async fn off_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static)
 
 /// How often a replica that could not be opened is tried again.
 const OPEN_AGAIN: Duration = Duration::from_secs(10);
+
+/// Runs a task, and again after a panic: what keeps looking must not stop looking. It ends with the future that keeps it.
+async fn kept<F: Future<Output = ()> + Send + 'static>(what: &str, task: impl Fn() -> F) {
+    loop {
+        // Dropping the set ends what is in it.
+        let mut kept = JoinSet::new();
+        kept.spawn(task());
+        match kept.join_next().await {
+            Some(Err(error)) if error.is_panic() => {
+                tracing::error!(%error, "{what} failed, and begins anew");
+                tokio::time::sleep(OPEN_AGAIN).await;
+            }
+            _ => return,
+        }
+    }
+}
 
 async fn open_closed(host: Arc<Inner>, scheduled: bool) {
     if !scheduled {

@@ -48,7 +48,9 @@ impl Schedule {
 
     /// The running tick has ended: the times that it overran are missed.
     pub fn ended(&mut self, now: Instant) {
-        self.running = false;
+        if !std::mem::replace(&mut self.running, false) {
+            return;
+        }
         if now >= self.next {
             // The last of them is due now and not yet missed.
             let passed = self.passed(now);

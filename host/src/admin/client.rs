@@ -12,9 +12,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 
 use super::{AdoptRequest, ApiError, Done, RoleRequest, SocketError, SyncRequest, socket};
-use crate::config::Role;
+use crate::config::{Role, checked_name};
 use crate::replica::SyncReport;
-use crate::status::Status;
+use crate::status::{ErrorKind, Status};
 
 /// How long a host may take for what it does at once, save for a commit under way.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -91,7 +91,7 @@ impl ApiClient {
         self.call(
             Some(PATIENCE),
             Method::POST,
-            &format!("/api/v1/replicas/{replica}/role"),
+            &path(replica, "role")?,
             &RoleRequest { role },
         )
         .await
@@ -111,7 +111,7 @@ impl ApiClient {
         self.call(
             Some(PATIENCE),
             Method::POST,
-            &format!("/api/v1/replicas/{replica}/routines/{routine}/{verb}"),
+            &path(replica, &format!("routines/{routine}/{verb}"))?,
             &(),
         )
         .await
@@ -125,7 +125,7 @@ impl ApiClient {
         self.call(
             Some(PATIENCE),
             Method::POST,
-            &format!("/api/v1/replicas/{replica}/adopt"),
+            &path(replica, "adopt")?,
             &AdoptRequest { overwrite },
         )
         .await
@@ -188,4 +188,15 @@ impl ApiClient {
         driver.abort();
         Ok((status, body))
     }
+}
+
+/// A name that cannot be one of a replica cannot be part of a URL either.
+fn path(replica: &str, rest: &str) -> Result<String, CallError> {
+    let name = checked_name(replica.to_owned()).map_err(|error| {
+        CallError::Host(ApiError {
+            error,
+            kind: ErrorKind::Config,
+        })
+    })?;
+    Ok(format!("/api/v1/replicas/{name}/{rest}"))
 }

@@ -1,8 +1,8 @@
 //! The Unix socket in the state directory. A socket's address holds about 100 bytes; longer paths go by `/proc/self/fd`.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Permissions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,12 @@ pub(super) fn listen(state_directory: &Path) -> Result<StdListener, SocketError>
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    with_address(state_directory, |address| StdListener::bind(address)).map_err(failed)
+    let listener =
+        with_address(state_directory, |address| StdListener::bind(address)).map_err(failed)?;
+    // Whoever may connect may set roles; the folder may be older than us, and open to others.
+    let ours_alone = Permissions::from_mode(0o600);
+    std::fs::set_permissions(state_directory.join(NAME), ours_alone).map_err(failed)?;
+    Ok(listener)
 }
 
 /// Connects to the host that listens in `state_directory`.
@@ -102,6 +107,8 @@ mod tests {
             assert!(matches!(connect(folder), Err(SocketError::NotRunning(_))));
             let listener = listen(folder).unwrap();
             assert!(connect(folder).is_ok());
+            let socket = std::fs::metadata(folder.join(NAME)).unwrap();
+            assert_eq!(socket.permissions().mode() & 0o777, 0o600);
             assert!(matches!(listen(folder), Err(SocketError::Running(_))));
             drop(listener);
             assert!(

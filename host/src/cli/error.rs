@@ -98,6 +98,7 @@ impl From<StartError> for CliError {
     fn from(error: StartError) -> Self {
         let code = match &error {
             StartError::Engine(_) | StartError::Threads(_) => exit::INTERNAL,
+            StartError::Stopped => exit::TRY_AGAIN,
             StartError::Name(_) | StartError::NameTaken(_) => exit::CONFIG,
             StartError::Replica { source, .. } => code_of(OpenReplicaError::kind(source)),
         };

@@ -10,10 +10,9 @@ use locum_tables::ReadError;
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RequestError {
-    /// There is no connection.
+    /// There is no connection. The text is the same whether it was tried now or a moment ago, so that a log can count it.
     #[error(
-        "cannot reach the master at {address}{}: check that it runs, and that this is its listen port",
-        again(*.retry_in)
+        "cannot reach the master at {address}: check that it runs, and that this is its listen port"
     )]
     Unreachable {
         /// The master.
@@ -209,14 +208,6 @@ fn response_name(code: i32) -> String {
     response::name(code)
         .map(|name| format!(" ({name})"))
         .unwrap_or_default()
-}
-
-/// Without the time that is left: the same failure has the same text, so that a log can count it.
-fn again(retry_in: Option<Duration>) -> &'static str {
-    match retry_in {
-        Some(_) => " (tried a moment ago, and not again yet)",
-        None => "",
-    }
 }
 
 /// 4.9 says code 1 with an `AclException` where 5.x says 16.

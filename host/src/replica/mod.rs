@@ -81,6 +81,8 @@ struct State {
     link: Option<Arc<dyn Fetch>>,
     in_use: Option<String>,
     unrecorded: Option<String>,
+    /// How often the directory was adopted since the start.
+    adoptions: u64,
     stopping: bool,
     tables: BTreeMap<&'static str, Table>,
     committed: BTreeMap<&'static str, files::Committed>,
@@ -125,6 +127,7 @@ impl Replica {
             link: None,
             in_use: opened.in_use,
             unrecorded: None,
+            adoptions: 0,
             stopping: false,
             tables: opened.tables,
             committed: opened.committed,
@@ -179,7 +182,13 @@ impl Replica {
             },
             Telling::default(),
         );
-        self.0.recorded(move |files| files.record_role(role)).await
+        let inner = Arc::clone(&self.0);
+        let record = move |files: &mut Files| {
+            // What is in force by now, whatever the order in which commands get here.
+            let role = inner.state().role;
+            files.record_role(role)
+        };
+        self.0.recorded(record).await
     }
 
     /// Tells the replica its master's address, or that there is none. The next tick goes there.
@@ -220,9 +229,12 @@ impl Replica {
             in_slot.paused = paused;
         }
         self.0.wake(slot);
-        self.0
-            .recorded(move |files| files.record_paused(slot, paused))
-            .await
+        let inner = Arc::clone(&self.0);
+        let record = move |files: &mut Files| {
+            let paused = inner.slot(slot, |state| state.paused);
+            files.record_paused(slot, paused)
+        };
+        self.0.recorded(record).await
     }
 
     /// Runs each routine once, now, and waits for all of them. A routine that does not run (stopped, paused, no policy) says so
@@ -264,9 +276,12 @@ impl Replica {
                 (Some(_), true) => "files that are not ours are put aside (*.aside-TIME), and ours written, at the next tick".to_owned(),
                 (Some(_), false) => format!("{} tables taken from the directory's files", adopted.tables.len()),
             });
+            // A tick that drafts from what was before must not commit.
+            state.adoptions += 1;
             // Overwriting, what we had in memory is what is to be written again.
             if !overwrite {
                 state.tables = adopted.tables;
+                state.committed.clear();
             }
             // What was noticed at the start is settled with that.
             state.notes.clear();
@@ -529,12 +544,16 @@ impl Inner {
         }
     }
 
+    /// In a task of its own: a command whose caller gives up waiting is in force, so it is recorded too.
     async fn recorded(
-        &self,
+        self: &Arc<Self>,
         change: impl FnOnce(&mut Files) -> Result<(), String> + Send + 'static,
     ) -> Result<(), CommandError> {
-        self.with_files(change)
+        let inner = Arc::clone(self);
+        let recorded = tokio::spawn(async move { inner.with_files(change).await });
+        recorded
             .await
+            .unwrap_or_else(|error| Err(error.to_string()))
             .unwrap_or_else(Err)
             .map_err(CommandError::NotRecorded)
     }

@@ -131,9 +131,13 @@ impl SlotState {
         number
     }
 
+    /// A tick that did not come about gives its number back.
+    fn give_back(&mut self) {
+        self.begun = self.begun.saturating_sub(1);
+    }
+
     fn count(&mut self, tick: &TickStatus) {
         self.ticks += 1;
-        self.waiting = false;
         match tick.result {
             TickResult::Failed => self.failures += 1,
             TickResult::Updated | TickResult::Unchanged => self.last_success = Some(tick.started),
@@ -198,7 +202,13 @@ fn next(replica: &Inner, slot: Slot) -> Step {
             .partition(|(other, _)| *other == mode);
         in_slot.asked = later;
         let asked = Vec::into_iter(now).map(|(_, answer)| answer).collect();
-        if let (Mode::Commit, Some(schedule)) = (mode, in_slot.schedule.as_mut()) {
+        // A paused slot's schedule stands still.
+        let paused = in_slot.paused;
+        if let Some(schedule) = in_slot
+            .schedule
+            .as_mut()
+            .filter(|_| !paused && mode == Mode::Commit)
+        {
             schedule.begin_asked();
         }
         return Step::Run(Run { mode, term, asked });
@@ -256,13 +266,19 @@ fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport 
         {
             schedule.ended(now());
         }
+        if run.mode == Mode::Commit && !matches!(ended, Ended::Ran { .. }) {
+            in_slot.give_back();
+        }
         match &ended {
             _ if run.mode == Mode::DryRun => None,
             Ended::Ran {
                 tick, answer_time, ..
             } => {
                 in_slot.count(tick);
-                stretch(replica, in_slot, slot, *answer_time);
+                if same_term {
+                    in_slot.waiting = false;
+                    stretch(replica, in_slot, slot, *answer_time);
+                }
                 Some(Event::TickEnded {
                     replica: name.clone(),
                     slot,
@@ -291,7 +307,11 @@ fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport 
     report
 }
 
+/// By the last answer: a tick without one says nothing of how long the master takes.
 fn stretch(replica: &Inner, in_slot: &mut SlotState, slot: Slot, answer_time: Option<Duration>) {
+    if answer_time.is_none() {
+        return;
+    }
     let period = replica.config.period(slot);
     if let Some(schedule) = in_slot.schedule.as_mut().filter(|_| !period.named) {
         schedule.set_period(crate::schedule::stretched(period.every, answer_time));

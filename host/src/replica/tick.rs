@@ -20,6 +20,8 @@ pub(super) struct Attempt {
     slot: Slot,
     mode: Mode,
     term: u64,
+    /// The directory's adoptions when it began: what it drafts from is of that time.
+    adoptions: u64,
     live: Option<Live>,
     begun: Begun,
 }
@@ -39,11 +41,13 @@ impl Attempt {
             at: now(),
             sha256,
         };
+        let adoptions = replica.state().adoptions;
         Self {
             replica,
             slot,
             mode,
             term,
+            adoptions,
             live,
             begun,
         }
@@ -222,13 +226,13 @@ impl Attempt {
         memory: Option<Memory>,
     ) -> Result<(), Stop> {
         let replica = Arc::clone(&self.replica);
-        let (slot, term, policy) = (self.slot, self.term, live.status());
+        let (slot, term, adoptions, policy) = (self.slot, self.term, self.adoptions, live.status());
         let memory = memory.filter(|memory| replica.slot(slot, |state| state.memory != *memory));
         if drafts.is_empty() && memory.is_none() {
             return Ok(());
         }
         let run = move |files: &mut files::Files| {
-            if *replica.term.borrow() != term {
+            if *replica.term.borrow() != term || replica.state().adoptions != adoptions {
                 return Ok(Err(Stop::Cancelled));
             }
             for table in drafts {

@@ -92,7 +92,19 @@ impl Directory {
     }
 
     /// Ends a take-over as the operator wishes, and loads again.
+    ///
+    /// # Errors
+    /// Nothing is adopted then: the directory is as taken over as before, so that no later commit writes over the broker's files.
     pub fn adopt(&mut self, adoption: Adoption) -> Result<Vec<Loaded>, StoreError> {
+        let before = self.ledger.clone();
+        let adopted = self.adopt_as(adoption);
+        if adopted.is_err() {
+            self.ledger = before;
+        }
+        adopted
+    }
+
+    fn adopt_as(&mut self, adoption: Adoption) -> Result<Vec<Loaded>, StoreError> {
         self.keep()?;
         if let Some(holder) = self.look_for_broker()? {
             return Err(StoreError::in_use(holder));

@@ -33,9 +33,10 @@ fn code(text: &str) -> String {
 }
 
 /// Rooms of the library, from the top down; those of one line are siblings and do not know each other.
-const LEVELS: [&[&str]; 5] = [
+const LEVELS: [&[&str]; 6] = [
     &["admin"],
-    &["host", "check"],
+    &["check"],
+    &["host"],
     &["replica"],
     &["master", "policy", "swap", "store", "schedule"],
     &["config", "status", "telemetry", "events", "clock", "hash"],

@@ -1,6 +1,7 @@
 //! A promoted standby is never overwritten.
 
 use std::fs;
+use std::io::ErrorKind;
 
 use jiff::SignedDuration;
 use locum_tables::{CONSUMER_OFFSETS, KINDS, TOPICS, Table};
@@ -349,6 +350,41 @@ fn adopt_takes_the_broker_s_files() {
         ),
         (Some(6), Some(5))
     );
+}
+
+/// Else the next survey would find that our old tables are not on disk, and the next commit would put them over the broker's.
+#[test]
+fn an_adoption_that_fails_leaves_the_directory_taken_over() {
+    let start = || {
+        let (store, mut directory) = committed();
+        broker_runs_and_writes(&store, &mut directory);
+        directory.survey().unwrap();
+        store.disk.take_log();
+        (store, directory)
+    };
+    let (store, mut directory) = start();
+    directory.adopt(Adoption::Take).unwrap();
+    let calls = store.disk.take_log().len();
+    let mut failures = 0;
+    for call in 0..calls {
+        let (store, mut directory) = start();
+        store.disk.fail_at(call, ErrorKind::StorageFull);
+        let failed = directory.adopt(Adoption::Take).is_err();
+        let failing = store.disk.take_log().swap_remove(call);
+        store.disk.heal();
+        let what = format!("call {call} ({failing})");
+        if failed {
+            failures += 1;
+            assert_eq!(
+                directory.survey().unwrap(),
+                taken_over(&["topics.json"]),
+                "{what}"
+            );
+            assert!(directory.commit(&topics(9)).is_err(), "{what}");
+        }
+        assert_eq!(store.generation("topics.json"), Some(5), "{what}");
+    }
+    assert!(failures > 0);
 }
 
 #[test]
