@@ -200,6 +200,17 @@ mod tests {
     }
 
     #[test]
+    fn an_end_without_a_begin_counts_nothing() {
+        let start = Instant::now();
+        let mut schedule = Schedule::start(start, s(3), s(10));
+        schedule.ended(start + s(3600));
+        assert_eq!(
+            (schedule.missed(), schedule.wake_at()),
+            (0, Some(start + s(3)))
+        );
+    }
+
+    #[test]
     fn another_period_counts_from_the_last_due_time() {
         let start = Instant::now();
         let mut schedule = Schedule::start(start, s(0), s(10));

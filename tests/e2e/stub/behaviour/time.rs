@@ -237,12 +237,25 @@ async fn a_paused_routine_is_not_due_and_the_others_are() {
     watched.replica().pause(Slot::Delay).await.unwrap();
     master.until(35.0).await;
     assert_eq!(watched.routine(Slot::Delay).state, RoutineState::Paused);
+    // Who asks for a pass is told, and that changes nothing.
+    let reports = watched.replica().sync().await;
+    let delay = reports
+        .iter()
+        .find(|report| report.routine == "delay")
+        .unwrap();
+    assert_eq!(delay.not_run, Some(RoutineState::Paused));
     watched.replica().resume(Slot::Delay).await.unwrap();
     master.until(50.0).await;
-    assert_eq!(master.times(Slot::Topic), [3, 13, 23, 33, 43]);
+    assert_eq!(master.times(Slot::Topic), [3, 13, 23, 33, 35, 43]);
     // Due at once, and each 10 s from there.
     assert_eq!(master.times(Slot::Delay), [3, 35, 45]);
-    assert_eq!(watched.routine(Slot::Delay).missed, 0, "that was no miss");
+    let routine = watched.routine(Slot::Delay);
+    assert_eq!(routine.missed, 0, "that was no miss");
+    assert_eq!(
+        routine.last_tick.unwrap().number,
+        routine.ticks,
+        "nor a tick"
+    );
 }
 
 #[tokio::test(start_paused = true)]
