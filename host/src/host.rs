@@ -1,5 +1,7 @@
 //! All replicas of one process: start, the plugin folder, stop.
 
+mod builder;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,17 +14,16 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use builder::HostBuilder;
+
 use crate::clock::now;
 use crate::config::{Config, PluginsConfig, ReplicaConfig, Role, checked_name};
 use crate::events::{Event, Telling};
-use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
-use crate::replica::{Masters, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
+use crate::policy::{Engine, EngineError, Policy};
+use crate::replica::{OpenReplicaError, Remoting, Replica, Shared, SyncReport};
 use crate::status::{ErrorKind, ReplicaStatus, RoutineState, RoutineStatus, Status};
 use crate::swap::{Content, Files, Quiet, Seen, Watcher};
 use crate::telemetry::chain;
-
-/// How many events a listener may lag behind before it misses some.
-const EVENT_BACKLOG: usize = 4096;
 
 /// A running host. Dropping it stops everything without waiting; [`Host::shutdown`] waits for commits under way.
 pub struct Host {
@@ -84,108 +85,6 @@ pub enum StartError {
     /// The host has a replica of that name.
     #[error("there is a replica `{0}` already")]
     NameTaken(String),
-}
-
-/// Puts a host together. See `host/examples/embed.rs`.
-pub struct HostBuilder {
-    state_directory: PathBuf,
-    plugins: PluginsConfig,
-    replicas: BTreeMap<String, ReplicaConfig>,
-    masters: Arc<dyn Masters>,
-    scheduled: bool,
-    read_only: bool,
-    pool: Option<tokio::runtime::Handle>,
-}
-
-impl HostBuilder {
-    /// Adds a replica.
-    #[must_use]
-    pub fn replica(mut self, name: impl Into<String>, config: ReplicaConfig) -> Self {
-        self.replicas.insert(name.into(), config);
-        self
-    }
-
-    /// Reaches masters in another way than over TCP: for tests.
-    #[must_use]
-    pub fn masters(mut self, masters: Arc<dyn Masters>) -> Self {
-        self.masters = masters;
-        self
-    }
-
-    /// Routines run only when they are asked ([`Replica::sync`]), and the plugin folder is read only once.
-    #[must_use]
-    pub fn without_schedule(mut self) -> Self {
-        self.scheduled = false;
-        self
-    }
-
-    /// Nothing is written, not even our own lock, and nothing runs by schedule: for [`Host::sync`] as a dry run.
-    #[must_use]
-    pub fn read_only(mut self) -> Self {
-        self.read_only = true;
-        self.without_schedule()
-    }
-
-    /// Ticks run on that runtime instead of threads of their own: for tests with a paused clock.
-    #[must_use]
-    pub fn ticks_on(mut self, pool: tokio::runtime::Handle) -> Self {
-        self.pool = Some(pool);
-        self
-    }
-
-    /// Starts: loads the policies, opens every replica, and lets the schedules run. A replica that cannot be opened is tried again
-    /// each ten seconds and does not keep the others from running, unless it is all of them.
-    ///
-    /// # Errors
-    /// [`StartError`]; nothing runs then, and no directory is held.
-    pub async fn start(self) -> Result<Host, StartError> {
-        let engine = Engine::new()?;
-        let own_pool = match self.pool {
-            None => Some(tick_threads().map_err(StartError::Threads)?),
-            Some(_) => None,
-        };
-        let pool = own_pool
-            .as_ref()
-            .map(|pool| pool.handle().clone())
-            .or(self.pool);
-        let shared = Arc::new(Shared {
-            pool: pool.unwrap_or_else(tokio::runtime::Handle::current),
-            io: tokio::runtime::Handle::current(),
-            events: broadcast::Sender::new(EVENT_BACKLOG),
-            masters: self.masters,
-            scheduled: self.scheduled,
-            read_only: self.read_only,
-        });
-        let inner = Arc::new(Inner {
-            state_directory: self.state_directory,
-            plugins: Mutex::new(Plugins {
-                files: Files::new(self.plugins.directory.clone(), COMPONENT_BYTES as u64),
-                found: BTreeMap::new(),
-            }),
-            engine,
-            replicas: Mutex::new(BTreeMap::new()),
-            stopped: AtomicBool::new(false),
-            closed: Mutex::new(BTreeMap::new()),
-            shared,
-            changed: Arc::new(Notify::new()),
-        });
-        let (watching, opening) = (Arc::clone(&inner), Arc::clone(&inner));
-        let tasks = [
-            tokio::spawn(kept("watching the plugin folder", move || {
-                watch_plugins(Arc::clone(&watching), self.plugins.clone(), self.scheduled)
-            })),
-            tokio::spawn(kept("opening replicas again", move || {
-                open_closed(Arc::clone(&opening), self.scheduled)
-            })),
-        ];
-        let host = Host {
-            inner,
-            pool: own_pool,
-            tasks,
-        };
-        host.open_all(self.replicas).await?;
-        Ok(host)
-    }
 }
 
 impl Host {
@@ -611,12 +510,4 @@ async fn open_closed(host: Arc<Inner>, scheduled: bool) {
         tokio::time::sleep(OPEN_AGAIN).await;
         host.open_again().await;
     }
-}
-
-fn tick_threads() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .thread_name("locum-tick")
-        .max_blocking_threads(64)
-        .enable_time()
-        .build()
 }
