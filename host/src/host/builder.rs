@@ -43,7 +43,7 @@ impl HostBuilder {
         self
     }
 
-    /// Routines run only when they are asked ([`Replica::sync`]), and the plugin folder is read only once.
+    /// Routines run only when they are asked ([`Host::sync`]), and the plugin folder is read only once.
     #[must_use]
     pub fn without_schedule(mut self) -> Self {
         self.scheduled = false;
