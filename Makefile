@@ -15,7 +15,7 @@ build: tools ## Build dist/locum and dist/plugins (release)
 	$(TARGET_DIR)/release/policies --out dist/plugins
 
 .PHONY: demo
-demo: build ## Watch it work: a stub master, four policies, one swapped under your eyes (about 30 s)
+demo: build ## Watch it work: a stub master, four policies, one swapped under your eyes; ends by itself
 	dist/locum demo
 
 .PHONY: test
@@ -31,7 +31,7 @@ lint: tools ## Run the lints: fmt, clippy, docs, licences and bans
 	cargo deny --locked check bans licenses sources
 
 .PHONY: bench
-bench: build ## Print what the two costs are that the tests cannot hold (see tests/bench)
+bench: build ## Measure how long two policies that never stop hold up everything else
 	cargo run --release --locked -p bench --bin yielding
 
 .PHONY: clean
