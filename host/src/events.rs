@@ -45,7 +45,7 @@ pub enum Event {
         /// Why.
         state: RoutineState,
     },
-    /// A role change cancelled a tick that had not reached commit.
+    /// A role change, or an adoption of the directory, cancelled a tick that had not reached commit.
     TickCancelled {
         /// Of which replica.
         replica: String,
@@ -103,7 +103,7 @@ impl Event {
                 tracing::info!(%replica, routine = %slot, %state, repeats, "not run");
             }
             Self::TickCancelled { replica, slot } => {
-                tracing::info!(%replica, routine = %slot, "tick cancelled by a role change");
+                tracing::info!(%replica, routine = %slot, "tick cancelled: the role changed, or the directory was adopted");
             }
             Self::RoleChanged { replica, role } => tracing::info!(%replica, %role, "role taken"),
             Self::Noticed { replica, note } => tracing::warn!(%replica, "{note}"),

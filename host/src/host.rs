@@ -305,11 +305,13 @@ impl Inner {
                 continue;
             }
             let added = self.add(name.clone(), config.clone(), count).await;
-            let before = match &added {
-                Ok(_) => self.closed.lock().remove(&name).map(|_| ()),
-                Err(_) => self.closed.lock().get(&name).map(|_| ()),
+            let wanted = {
+                let mut closed = self.closed.lock();
+                match added {
+                    Ok(_) => closed.remove(&name).is_some(),
+                    Err(_) => closed.contains_key(&name),
+                }
             };
-            let wanted = before.is_some();
             match added {
                 Ok(_) if wanted => {}
                 // Removed while it was being opened.
