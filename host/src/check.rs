@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use locum_tables::Slot;
 
 use crate::config::Config;
-use crate::host::load;
+use crate::host::read;
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
-use crate::swap::{Files, Seen};
-use crate::telemetry::chain;
+use crate::replica::Live;
+use crate::swap::Files;
 
 /// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
 /// Empty when all is well. Blocking.
@@ -26,16 +26,9 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
             let file = replica.plugin(slot);
             let policy = loaded
                 .entry(file.clone())
-                .or_insert_with(|| read_policy(&engine, &mut files, &file));
-            let settled = match policy {
-                Ok(policy) => policy
-                    .settle(slot, &replica.settings(slot))
-                    .map(drop)
-                    .map_err(|refusal| {
-                        format!("{} is refused: {}", file.display(), chain(&refusal))
-                    }),
-                Err(reason) => Err(reason.clone()),
-            };
+                .or_insert_with(|| first_look(&engine, &mut files, &file));
+            let settled = policy.as_ref().map_err(Clone::clone);
+            let settled = settled.and_then(|policy| Live::settled(policy, slot, replica, &file));
             if let Err(reason) = settled {
                 problems.push(format!("{name}/{slot}: {reason}"));
             }
@@ -44,10 +37,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
     Ok(problems)
 }
 
-fn read_policy(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
-    match files.look(file) {
-        Seen::New(content) => load(engine, &content, file),
-        Seen::Unreadable(reason) => Err(reason),
-        Seen::Missing | Seen::Same => Err(format!("{} is not there", files.path(file).display())),
-    }
+fn first_look(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
+    // Nothing was seen before that this could be the same as.
+    read(engine, files, file).unwrap_or_else(|| Err("it was looked at twice".to_owned()))
 }

@@ -408,14 +408,8 @@ impl Inner {
 
     fn look_now(&self, file: &Path) {
         let mut plugins = self.plugins.lock();
-        let found = match plugins.files.look(file) {
-            Seen::New(content) => load(&self.engine, &content, file),
-            Seen::Missing => Err(format!(
-                "{} is not there",
-                plugins.files.path(file).display()
-            )),
-            Seen::Unreadable(reason) => Err(reason),
-            Seen::Same => return,
+        let Some(found) = read(&self.engine, &mut plugins.files, file) else {
+            return;
         };
         self.offer(file, &found);
         plugins.found.insert(file.to_owned(), found);
@@ -435,8 +429,21 @@ impl Inner {
     }
 }
 
-/// Checks and compiles what a file holds. Blocking.
-pub(crate) fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, String> {
+/// Reads a file, and checks and compiles what it holds; none where that is what it held before. Blocking.
+pub(crate) fn read(
+    engine: &Engine,
+    files: &mut Files,
+    file: &Path,
+) -> Option<Result<Policy, String>> {
+    match files.look(file) {
+        Seen::New(content) => Some(load(engine, &content, file)),
+        Seen::Missing => Some(Err(format!("{} is not there", files.path(file).display()))),
+        Seen::Unreadable(reason) => Some(Err(reason)),
+        Seen::Same => None,
+    }
+}
+
+fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, String> {
     let begun = Instant::now();
     // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
     let load = AssertUnwindSafe(|| engine.load(&content.bytes));

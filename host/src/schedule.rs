@@ -64,11 +64,6 @@ impl Schedule {
         self.missed
     }
 
-    /// The current period.
-    pub fn period(&self) -> Duration {
-        self.period
-    }
-
     /// Sets another period, counted from the last time that was due.
     pub fn set_period(&mut self, period: Duration) {
         let period = period.max(Duration::from_millis(1));

@@ -36,9 +36,8 @@ use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
 use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
 use crate::store::StoreError;
-use crate::telemetry::chain;
 use files::Files;
-use live::Live;
+pub(crate) use live::Live;
 use outcome::Mode;
 use slot::SlotState;
 
@@ -333,16 +332,9 @@ impl Replica {
     /// Offers what a plugin file holds now to a slot that uses the file: a policy fills the slot from the next tick on; a reason
     /// why there is none is told, and what runs goes on.
     pub(crate) fn offer(&self, slot: Slot, found: Result<&Policy, &str>, file: &Path) {
-        let settled = found.map_err(str::to_owned).and_then(|policy| {
-            let settings = policy
-                .settle(slot, &self.0.config.settings(slot))
-                .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))?;
-            Ok(Live {
-                policy: policy.clone(),
-                settings,
-                file: file.to_owned(),
-            })
-        });
+        let settled = found
+            .map_err(str::to_owned)
+            .and_then(|policy| Live::settled(policy, slot, &self.0.config, file));
         match settled {
             Ok(live) => self.exchange(slot, live),
             Err(reason) => self.refuse(slot, reason),
@@ -467,17 +459,22 @@ impl Inner {
 
     /// What keeps a routine from running, if anything does.
     fn obstacle(&self, state: &State, in_slot: &SlotState) -> Option<RoutineState> {
-        let own = self.config.own_address.as_deref();
-        match state {
-            _ if state.role == Role::Master => Some(RoutineState::Stopped),
-            _ if in_slot.paused => Some(RoutineState::Paused),
-            _ if in_slot.live.is_none() => Some(RoutineState::NoPolicy),
-            _ if state.in_use.is_some() => Some(RoutineState::DirectoryInUse),
-            _ => match state.master.as_deref() {
-                None => Some(RoutineState::NoMaster),
-                Some(master) if Some(master) == own => Some(RoutineState::OwnAddress),
-                Some(_) => None,
-            },
+        let no_policy = in_slot.live.is_none().then_some(RoutineState::NoPolicy);
+        let in_use = state.in_use.as_ref().map(|_| RoutineState::DirectoryInUse);
+        held_back(state.role, in_slot)
+            .or(no_policy)
+            .or(in_use)
+            .or(self.master_to_ask(state).err())
+    }
+
+    /// The master's address, if there is one to ask.
+    fn master_to_ask<'a>(&self, state: &'a State) -> Result<&'a str, RoutineState> {
+        match state.master.as_deref() {
+            None => Err(RoutineState::NoMaster),
+            Some(master) if Some(master) == self.config.own_address.as_deref() => {
+                Err(RoutineState::OwnAddress)
+            }
+            Some(master) => Ok(master),
         }
     }
 
@@ -498,20 +495,13 @@ impl Inner {
     /// What keeps a due routine from even looking at its directory.
     fn held_back(&self, slot: Slot) -> Option<RoutineState> {
         let state = self.state();
-        let paused = state.slots.get(&slot).is_some_and(|in_slot| in_slot.paused);
-        match state.role {
-            Role::Master => Some(RoutineState::Stopped),
-            Role::Slave => paused.then_some(RoutineState::Paused),
-        }
+        held_back(state.role, state.slots.get(&slot)?)
     }
 
     /// The master's address and the connection to it, read once for each tick.
     fn way_to_master(&self) -> Result<(String, Arc<dyn Fetch>), RoutineState> {
         let mut state = self.state();
-        let master = state.master.clone().ok_or(RoutineState::NoMaster)?;
-        if Some(&master) == self.config.own_address.as_ref() {
-            return Err(RoutineState::OwnAddress);
-        }
+        let master = self.master_to_ask(&state)?.to_owned();
         let connect = || {
             let _on_io = self.shared.io.enter();
             self.shared.masters.connect(&master, &self.config)
@@ -530,16 +520,21 @@ impl Inner {
     /// Why the record is not up to date, or that it is again. A change is told.
     fn set_unrecorded(&self, error: Option<StoreError>) {
         let why = error.map(|error| files::unrecorded(&error));
-        let before = std::mem::replace(&mut self.state().unrecorded, why.clone());
-        if let Some(note) = why.filter(|note| before.as_ref() != Some(note)) {
-            self.emit_note(note);
-        }
+        self.set_trouble(|state| &mut state.unrecorded, why);
     }
 
     /// Why nothing may be written, or that all is well again. A change is told.
     fn set_in_use(&self, in_use: Option<String>) {
-        let before = std::mem::replace(&mut self.state().in_use, in_use.clone());
-        if let Some(note) = in_use.filter(|note| before.as_ref() != Some(note)) {
+        self.set_trouble(|state| &mut state.in_use, in_use);
+    }
+
+    fn set_trouble(
+        &self,
+        which: impl FnOnce(&mut State) -> &mut Option<String>,
+        why: Option<String>,
+    ) {
+        let before = std::mem::replace(which(&mut self.state()), why.clone());
+        if let Some(note) = why.filter(|note| before.as_ref() != Some(note)) {
             self.emit_note(note);
         }
     }
@@ -585,5 +580,13 @@ impl Inner {
             },
             Telling::default(),
         );
+    }
+}
+
+/// The operator's wish comes before everything else.
+fn held_back(role: Role, in_slot: &SlotState) -> Option<RoutineState> {
+    match role {
+        Role::Master => Some(RoutineState::Stopped),
+        Role::Slave => in_slot.paused.then_some(RoutineState::Paused),
     }
 }
