@@ -12,8 +12,10 @@ use std::time::Duration;
 use locum_tables::Slot;
 use serde::{Deserialize, Serialize};
 
+mod limits;
 mod units;
 
+pub use limits::{Limits, TrialConfig};
 use units::{Mode, Size, Span};
 
 /// Everything an operator may set.
@@ -38,6 +40,8 @@ pub struct PluginsConfig {
     pub max_wait: Duration,
     /// How often the files are looked at although nothing was reported: some file systems report nothing.
     pub check_period: Duration,
+    /// Good ticks that a policy has to show after a swap before it counts as good.
+    pub probation_ticks: u32,
 }
 
 impl PluginsConfig {
@@ -48,6 +52,7 @@ impl PluginsConfig {
             quiet_period: Duration::from_millis(200),
             max_wait: Duration::from_secs(2),
             check_period: Duration::from_secs(30),
+            probation_ticks: 3,
         }
     }
 }
@@ -140,6 +145,27 @@ impl ReplicaConfig {
             .unwrap_or_default()
     }
 
+    /// What a tick of `slot` may use. Where nothing else is said it may always wait for its one or two answers.
+    pub fn limits(&self, slot: Slot) -> Limits {
+        let configured = self.routine(slot).and_then(|routine| routine.limits.clone());
+        configured.unwrap_or_else(|| {
+            let limits = Limits::default();
+            Limits {
+                tick_time: limits
+                    .tick_time
+                    .max(self.request_timeout.saturating_mul(3)),
+                ..limits
+            }
+        })
+    }
+
+    /// How far a candidate for `slot` may differ in its trial.
+    pub fn trial(&self, slot: Slot) -> TrialConfig {
+        self.routine(slot)
+            .and_then(|routine| routine.trial)
+            .unwrap_or_default()
+    }
+
     fn routine(&self, slot: Slot) -> Option<&RoutineConfig> {
         self.routines.get(&slot)
     }
@@ -176,6 +202,10 @@ pub struct RoutineConfig {
     pub period: Option<Period>,
     /// What the policy is told; numbers and booleans as their text.
     pub settings: BTreeMap<String, String>,
+    /// What a tick of it may use.
+    pub limits: Option<Limits>,
+    /// How far a candidate for the slot may differ in its trial.
+    pub trial: Option<TrialConfig>,
 }
 
 /// Why a configuration was refused.
@@ -450,6 +480,7 @@ impl RoutineTable {
                 .into_iter()
                 .map(|(name, value)| Ok((name.clone(), setting_text(&name, value)?)))
                 .collect::<Result<_, String>>()?,
+            ..RoutineConfig::default()
         })
     }
 }

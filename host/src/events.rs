@@ -3,29 +3,20 @@
 use locum_tables::Slot;
 
 use crate::config::Role;
-use crate::status::{PolicyStatus, RoutineState, TickResult, TickStatus};
+use crate::status::{PolicyStatus, RoutineState, Stage, TickResult, TickStatus};
 
 /// Something that happened. New kinds may come.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// A policy fills a slot from the next tick on.
-    PolicyLoaded {
+    /// A slot's policies: a candidate went on, or stopped, on its way; another policy runs.
+    Swap {
         /// Of which replica.
         replica: String,
         /// Which slot.
         slot: Slot,
-        /// What runs now.
-        policy: PolicyStatus,
-    },
-    /// A file was refused; what ran before goes on.
-    PolicyRefused {
-        /// Of which replica.
-        replica: String,
-        /// Which slot.
-        slot: Slot,
-        /// What is wrong and what to do.
-        reason: String,
+        /// What happened.
+        transition: Transition,
     },
     /// A routine's tick ended.
     TickEnded {
@@ -68,6 +59,174 @@ pub enum Event {
     },
 }
 
+/// What happens to a slot's policies. Each is one line in the log, and counted by its name. New ones may come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transition {
+    /// The file holds something that is not what runs: its way begins.
+    Noticed {
+        /// What swapping goes by.
+        id: String,
+        /// Its component.
+        sha256: String,
+    },
+    /// The candidate is not there any more: its file holds what runs, or what is quarantined, or nothing.
+    Withdrawn {
+        /// The candidate's component.
+        sha256: String,
+    },
+    /// The candidate is not taken; what runs goes on.
+    Refused {
+        /// Its component, where there was one to read.
+        sha256: Option<String>,
+        /// How far it came.
+        stage: Stage,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The candidate passed its checks and is tried beside what runs.
+    TrialBegan {
+        /// The candidate's component.
+        sha256: String,
+    },
+    /// A trial proved nothing; the next tick is tried again.
+    TrialProvedNothing {
+        /// The candidate's component.
+        sha256: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The candidate waits for an operator.
+    Held {
+        /// The candidate's component.
+        sha256: String,
+        /// How its drafts differ from those of what runs.
+        reason: String,
+    },
+    /// An operator let the candidate in.
+    Accepted {
+        /// The candidate's component.
+        sha256: String,
+    },
+    /// An operator turned the candidate away; it is quarantined.
+    Rejected {
+        /// The candidate's component.
+        sha256: String,
+    },
+    /// A policy fills the slot from the next tick on.
+    Live {
+        /// What runs now.
+        policy: PolicyStatus,
+    },
+    /// What runs has ended its probation, or a first load has shown a good tick: it is what a rollback goes to.
+    Proved {
+        /// Its component.
+        sha256: String,
+    },
+    /// The last good policy runs again; the one that ran is quarantined.
+    RolledBack {
+        /// The component that ran.
+        from: String,
+        /// What runs again.
+        policy: PolicyStatus,
+        /// Why.
+        reason: String,
+    },
+    /// A quarantine was lifted.
+    Forgotten {
+        /// What may be tried again.
+        id: String,
+    },
+    /// The file is not there, or cannot be used, and something else runs than what it holds.
+    Noted {
+        /// What to know.
+        note: String,
+    },
+}
+
+impl Transition {
+    /// By what it is counted.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Noticed { .. } => "noticed",
+            Self::Withdrawn { .. } => "withdrawn",
+            Self::Refused { .. } => "refused",
+            Self::TrialBegan { .. } => "trial-began",
+            Self::TrialProvedNothing { .. } => "trial-proved-nothing",
+            Self::Held { .. } => "held",
+            Self::Accepted { .. } => "accepted",
+            Self::Rejected { .. } => "rejected",
+            Self::Live { .. } => "live",
+            Self::Proved { .. } => "proved",
+            Self::RolledBack { .. } => "rolled-back",
+            Self::Forgotten { .. } => "forgotten",
+            Self::Noted { .. } => "noted",
+        }
+    }
+
+    fn log(&self, replica: &str, slot: Slot) {
+        let transition = self.name();
+        match self {
+            Self::Noticed { id, sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, %id, "a candidate was noticed");
+            }
+            Self::Withdrawn { sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, "the candidate is withdrawn");
+            }
+            Self::Refused {
+                sha256,
+                stage,
+                reason,
+            } => {
+                let sha256 = sha256.as_deref().unwrap_or_default();
+                tracing::warn!(%replica, routine = %slot, transition, sha256, %stage, %reason, "the candidate is refused");
+            }
+            Self::TrialBegan { sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, "the candidate is tried");
+            }
+            Self::TrialProvedNothing { sha256, reason } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, %reason, "the trial proved nothing");
+            }
+            Self::Held { sha256, reason } => {
+                tracing::warn!(%replica, routine = %slot, transition, %sha256, %reason, "the candidate is held");
+            }
+            Self::Accepted { sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, "the candidate is accepted");
+            }
+            Self::Rejected { sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, "the candidate is rejected");
+            }
+            Self::Live { policy } => {
+                let PolicyStatus {
+                    name,
+                    version,
+                    sha256,
+                    id,
+                    ..
+                } = policy;
+                tracing::info!(%replica, routine = %slot, transition, policy = %name, %version, %sha256, %id, "policy live");
+            }
+            Self::Proved { sha256 } => {
+                tracing::info!(%replica, routine = %slot, transition, %sha256, "the policy has proved itself");
+            }
+            Self::RolledBack {
+                from,
+                policy,
+                reason,
+            } => {
+                tracing::error!(%replica, routine = %slot, transition, %from, to = %policy.sha256, policy = %policy.name, %reason, "rolled back to the last good policy");
+            }
+            Self::Forgotten { id } => {
+                tracing::info!(%replica, routine = %slot, transition, %id, "the quarantine is lifted");
+            }
+            Self::Noted { note } => {
+                tracing::warn!(%replica, routine = %slot, transition, "{note}");
+            }
+        }
+    }
+}
+
 impl Event {
     /// One line in the log. Of the same event in a row only the first is told, and then ever fewer.
     pub(crate) fn log(&self, telling: Telling) {
@@ -76,20 +235,11 @@ impl Event {
             return;
         }
         match self {
-            Self::PolicyLoaded {
+            Self::Swap {
                 replica,
                 slot,
-                policy,
-            } => {
-                tracing::info!(%replica, routine = %slot, policy = %policy.name, version = %policy.version, sha256 = %policy.sha256, "policy loaded");
-            }
-            Self::PolicyRefused {
-                replica,
-                slot,
-                reason,
-            } => {
-                tracing::warn!(%replica, routine = %slot, %reason, "policy refused");
-            }
+                transition,
+            } => transition.log(replica, *slot),
             Self::TickEnded {
                 replica,
                 slot,

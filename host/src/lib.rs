@@ -41,8 +41,9 @@ mod swap;
 pub mod telemetry;
 
 pub use check::check;
-pub use config::{Config, ConfigError, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig};
-pub use events::Event;
+pub use config::{Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig, TrialConfig,
+};
+pub use events::{Event, Transition};
 pub use host::{Host, HostBuilder, StartError};
 pub use locum_tables::{
     CONSUMER_OFFSETS, DELAY_OFFSETS, DataVersion, KINDS, SUBSCRIPTION_GROUPS, Slot, TOPICS, Table,

@@ -1,5 +1,7 @@
 //! What the host tells about itself: the JSON of `locum status`, and the same as values for an embedder.
 
+use std::collections::BTreeMap;
+
 use locum_tables::{DataVersion, Slot};
 use serde::{Deserialize, Serialize};
 
@@ -124,8 +126,16 @@ pub struct RoutineStatus {
     pub state: RoutineState,
     /// What runs, where anything was loaded.
     pub policy: Option<PolicyStatus>,
-    /// Why the file in the plugin folder does not run, where it does not.
-    pub refusal: Option<String>,
+    /// What is on its way into the slot.
+    pub candidate: Option<CandidateStatus>,
+    /// Why the last candidate that did not get in, or did not stay in, did not.
+    pub last_refusal: Option<RefusalStatus>,
+    /// What runs is still being watched.
+    pub probation: Option<ProbationStatus>,
+    /// What to know of its file, such as that it is missing: for people, none when all is well.
+    pub note: Option<String>,
+    /// How often each transition of the slot's policies came since the start, by its name.
+    pub transitions: BTreeMap<String, u64>,
     /// Ticks since the start.
     pub ticks: u64,
     /// Ticks that failed.
@@ -147,7 +157,11 @@ impl RoutineStatus {
             name: slot,
             state,
             policy: None,
-            refusal: None,
+            candidate: None,
+            last_refusal: None,
+            probation: None,
+            note: None,
+            transitions: BTreeMap::new(),
             ticks: 0,
             failures: 0,
             missed: 0,
@@ -165,10 +179,86 @@ pub struct PolicyStatus {
     pub name: String,
     /// Its own version.
     pub version: String,
+    /// Of the component's hash and the operator's settings, in hex: what swapping goes by.
+    pub id: String,
     /// Of the component's bytes, in hex.
     pub sha256: String,
     /// The file, relative to the plugin directory.
     pub file: String,
+    /// When it came into the slot.
+    pub since: Time,
+}
+
+/// Where a policy was on its way into a slot, and in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Its file was read.
+    Read,
+    /// It was checked as far as it goes without compiling.
+    Check,
+    /// It was compiled and linked.
+    Compile,
+    /// It was asked what it is, and held against the slot and its settings.
+    Describe,
+    /// It ran beside the live policy, without a commit.
+    Trial,
+    /// It waits for an operator, since its trial differs too much.
+    Held,
+    /// Its first ticks in the slot.
+    Probation,
+    /// It had proved itself, and an operator rolled it back.
+    Live,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Check => "check",
+            Self::Compile => "compile",
+            Self::Describe => "describe",
+            Self::Trial => "trial",
+            Self::Held => "held",
+            Self::Probation => "probation",
+            Self::Live => "live",
+        })
+    }
+}
+
+/// A policy on its way into a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CandidateStatus {
+    /// Of the component's hash and the operator's settings, in hex.
+    pub id: String,
+    /// Of the component's bytes, in hex.
+    pub sha256: String,
+    /// `check`, `trial` or `held`.
+    pub stage: Stage,
+    /// When it came to that stage.
+    pub since: Time,
+    /// What it waits for, where it waits.
+    pub reason: Option<String>,
+}
+
+/// Why a candidate did not get in, or did not stay in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalStatus {
+    /// Of the component's bytes, in hex; none where the file could not even be read.
+    pub sha256: Option<String>,
+    /// How far it came.
+    pub stage: Stage,
+    /// What is wrong and what to do.
+    pub reason: String,
+    /// When.
+    pub at: Time,
+}
+
+/// The first ticks of a policy in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbationStatus {
+    /// Good ticks that it still has to show.
+    pub ticks_left: u32,
 }
 
 /// How a tick ended.
@@ -231,7 +321,9 @@ pub struct TickStatus {
     pub error: Option<String>,
     /// What kind of failure it was.
     pub error_kind: Option<ErrorKind>,
-    /// The component that ran.
+    /// The policy that ran; of a tick that was run again, the one whose draft counts.
+    pub id: String,
+    /// Its component.
     pub sha256: String,
 }
 

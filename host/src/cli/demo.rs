@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 use locum::status::{Status, TickResult};
 use locum::store::{RealDisk, inspect};
-use locum::{Event, Host, Period, PluginsConfig, ReplicaConfig, Slot};
+use locum::{Event, Host, Period, PluginsConfig, ReplicaConfig, Slot, Transition};
 use stub_master::{Dialect, Live, Stub};
 use tokio::sync::broadcast;
 
@@ -187,9 +187,9 @@ impl Stage {
         let renamed = Instant::now();
         std::fs::rename(&next, self.plugins.join("offset.wasm"))?;
         let sha256 = until(events, |event| match event {
-            Event::PolicyLoaded {
+            Event::Swap {
                 slot: Slot::Offset,
-                policy,
+                transition: Transition::Live { policy },
                 ..
             } => Some(policy.sha256),
             _ => None,

@@ -115,7 +115,7 @@ fn text(status: &Status) -> String {
                 .as_ref()
                 .and_then(|tick| tick.error.as_ref());
             notes.extend(error.map(|error| format!("{name}: {error}")));
-            let refusal = routine.refusal.as_ref();
+            let refusal = routine.note.as_ref();
             notes.extend(refusal.map(|refusal| format!("{name}/{}: {refusal}", routine.name)));
         }
         notes.extend(replica.notes.iter().map(|note| format!("{name}: {note}")));

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use wasmtime::ResourceLimiter;
 
+pub use crate::config::Limits;
+
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
@@ -28,43 +30,6 @@ pub(super) const SETTINGS: usize = 100;
 pub(super) const LENT: usize = 64;
 /// Core instances, tables and memories of one component: dozens in what the known toolchains make.
 const PARTS: usize = 200;
-
-/// What one tick of a policy may use. Each is a bound for itself; the defaults leave room for a policy that reads a
-/// table of 100,000 entries into its own memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of all linear memories and tables of the guest together.
-    pub memory: usize,
-    /// Time that the guest itself computes, host imports not counted. Rounded up to epochs of 10 ms.
-    pub guest_time: Duration,
-    /// Time for the whole tick, waiting for the master included.
-    pub tick_time: Duration,
-    /// Bytes that one call from the guest may bring, and that one page to the guest may hold.
-    pub host_call_bytes: usize,
-    /// Handles to tables and drafts that a guest may hold at once.
-    pub handles: usize,
-    /// Lines that are logged in a tick; further ones are dropped, with one line that says so.
-    pub log_lines: usize,
-    /// Bytes that are logged in a tick; further lines are dropped, with one line that says so.
-    pub log_bytes: usize,
-    /// Bytes of names and values that a policy may remember between ticks.
-    pub memory_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory: 256 * MIB,
-            guest_time: Duration::from_secs(2),
-            tick_time: Duration::from_mins(2),
-            host_call_bytes: 64 * MIB,
-            handles: 10_000,
-            log_lines: 1_000,
-            log_bytes: 256 * KIB,
-            memory_bytes: MIB,
-        }
-    }
-}
 
 /// A limit was hit: which one, and its value as the operator would write it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -41,7 +41,9 @@ impl Live {
         PolicyStatus {
             name: description.name.clone(),
             version: description.version.clone(),
+            id: self.policy.sha256().to_owned(),
             sha256: self.policy.sha256().to_owned(),
+            since: crate::status::Time(0),
             file: self.file.display().to_string(),
         }
     }

@@ -31,10 +31,10 @@ pub use outcome::{SyncReport, TableChange};
 
 use crate::clock::now;
 use crate::config::{ReplicaConfig, Role};
-use crate::events::{Event, Telling};
+use crate::events::{Event, Telling, Transition};
 use crate::policy::{Fetch, Policy};
 use crate::schedule::{Schedule, phase};
-use crate::status::{PolicyStatus, ReplicaStatus, RoutineState};
+use crate::status::{PolicyStatus, ReplicaStatus, RoutineState, Stage};
 use crate::store::StoreError;
 use files::Files;
 pub(crate) use live::Live;
@@ -344,10 +344,10 @@ impl Replica {
     fn exchange(&self, slot: Slot, live: Live) {
         let (replica, policy) = (self.0.name.clone(), live.status());
         if self.0.slot(slot, |state| state.exchange(live)) {
-            let loaded = Event::PolicyLoaded {
+            let loaded = Event::Swap {
                 replica,
                 slot,
-                policy,
+                transition: Transition::Live { policy },
             };
             self.0.emit(loaded, Telling::default());
         }
@@ -363,10 +363,10 @@ impl Replica {
             state.refusal.replace(reason.clone()).as_ref() == Some(&reason)
         });
         if !known {
-            let refused = Event::PolicyRefused {
+            let refused = Event::Swap {
                 replica,
                 slot,
-                reason,
+                transition: Transition::Refused { sha256: None, stage: Stage::Check, reason },
             };
             self.0.emit(refused, Telling::default());
         }

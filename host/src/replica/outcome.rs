@@ -173,6 +173,7 @@ impl Begun {
             result,
             error,
             error_kind,
+            id: self.sha256.clone(),
             sha256: self.sha256,
         };
         Ended::Ran {

@@ -159,7 +159,7 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
         let told = watched.refused(Slot::Topic).await;
         assert!(told.contains(reason), "{told}");
         let routine = watched.routine(Slot::Topic);
-        assert_eq!(routine.refusal, Some(told), "status says so");
+        assert_eq!(routine.note, Some(told), "status says so");
         assert_eq!(
             (routine.policy, routine.state),
             (running.clone(), RoutineState::Active)
@@ -171,7 +171,7 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
     stage.replace(Slot::Topic, &marker("marker-v1"));
     watched.loaded(Slot::Topic).await;
     assert_eq!(
-        watched.routine(Slot::Topic).refusal,
+        watched.routine(Slot::Topic).note,
         None,
         "all is well again"
     );
@@ -195,7 +195,7 @@ async fn report_68_a_file_that_is_removed_leaves_its_policy_running_and_may_come
         told.starts_with(&said) && told.ends_with(" goes on"),
         "{told}"
     );
-    assert_eq!(watched.routine(Slot::Topic).refusal, Some(told));
+    assert_eq!(watched.routine(Slot::Topic).note, Some(told));
     stub.tables().set_topic("T");
     let pass = Pass::of(&watched.host).await;
     assert_eq!(
@@ -206,7 +206,7 @@ async fn report_68_a_file_that_is_removed_leaves_its_policy_running_and_may_come
 
     stage.install(Slot::Topic, &marker("marker-v1"));
     watched.loaded(Slot::Topic).await;
-    assert_eq!(watched.routine(Slot::Topic).refusal, None);
+    assert_eq!(watched.routine(Slot::Topic).note, None);
     Pass::of(&watched.host).await;
     assert_eq!(marks(&stage), ["marker-v1"]);
 }
@@ -226,7 +226,7 @@ async fn a_plugin_folder_that_appears_later_is_taken_then() {
     let mut missing = Slot::ALL.to_vec();
     watched
         .until(|event| {
-            if let locum::Event::PolicyLoaded { slot, .. } = event {
+            if let locum::Event::Swap { slot, transition: locum::Transition::Live { .. }, .. } = event {
                 missing.retain(|other| other != slot);
             }
             missing.is_empty().then_some(())

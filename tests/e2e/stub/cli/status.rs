@@ -13,11 +13,11 @@ const KEYS: [(&str, &str); 5] = [
     ("replicas", "name role master directory routines +notes"),
     (
         "replicas.routines",
-        "name state policy ticks failures missed last_tick last_success tables +refusal",
+        "name state policy ticks failures missed last_tick last_success tables candidate last_refusal probation +note +transitions",
     ),
     (
         "replicas.routines.last_tick",
-        "number started duration_ms result error sha256 +error_kind",
+        "number started duration_ms result error id sha256 +error_kind",
     ),
     (
         "replicas.routines.tables",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use locum::status::{RoutineState, RoutineStatus, TickResult, TickStatus};
-use locum::{Event, Host, HostBuilder, Replica, Slot, SyncReport};
+use locum::{Event, Transition, Host, HostBuilder, Replica, Slot, SyncReport};
 use tokio::sync::broadcast;
 
 use super::{REPLICA, soon};
@@ -71,8 +71,10 @@ impl Watched {
     /// Waits until another policy fills the slot; its hash.
     pub(crate) async fn loaded(&mut self, slot: Slot) -> String {
         self.until(|event| match event {
-            Event::PolicyLoaded {
-                slot: of, policy, ..
+            Event::Swap {
+                slot: of,
+                transition: Transition::Live { policy },
+                ..
             } if *of == slot => Some(policy.sha256.clone()),
             _ => None,
         })
@@ -82,8 +84,10 @@ impl Watched {
     /// Waits until a file is refused for the slot; why.
     pub(crate) async fn refused(&mut self, slot: Slot) -> String {
         self.until(|event| match event {
-            Event::PolicyRefused {
-                slot: of, reason, ..
+            Event::Swap {
+                slot: of,
+                transition: Transition::Refused { reason, .. },
+                ..
             } if *of == slot => Some(reason.clone()),
             _ => None,
         })
