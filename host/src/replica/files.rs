@@ -418,6 +418,7 @@ fn in_use(standing: &Standing) -> Option<String> {
 
 fn policy_id(policy: &PolicyStatus) -> PolicyId {
     PolicyId {
+        id: policy.id.clone(),
         name: policy.name.clone(),
         version: policy.version.clone(),
         sha256: policy.sha256.clone(),
