@@ -42,6 +42,7 @@ struct Inner {
     /// Replicas that could not be opened, and are tried again.
     closed: Mutex<BTreeMap<String, Closed>>,
     shared: Arc<Shared>,
+    watcher: Mutex<Watcher>,
     changed: Arc<Notify>,
 }
 
@@ -391,6 +392,31 @@ impl Inner {
             .map_err(|source| StartError::Replica { name, source })
     }
 
+    /// Watches what is there now, off the runtime's threads.
+    async fn renew_watch(self: &Arc<Self>) {
+        let inner = Arc::clone(self);
+        let trouble = off_thread(move || {
+            let own = inner.own_folders();
+            let mut watcher = inner.watcher.lock();
+            watcher.ignore(own);
+            watcher.renew()
+        })
+        .await;
+        if let Some(trouble) = trouble {
+            tracing::warn!("{trouble}");
+        }
+    }
+
+    /// Where the host itself writes, which is nothing new to it.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.state_directory.clone()];
+        let replicas = self.replicas();
+        folders.extend(replicas.iter().map(|replica| replica.directory().to_owned()));
+        let closed = self.closed.lock();
+        folders.extend(closed.values().map(|closed| closed.config.directory.clone()));
+        folders
+    }
+
     /// Looks at every file that a slot uses, and offers to each slot what is new to it.
     async fn look_at_all(self: &Arc<Self>) {
         let used = |replica: Replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>();
@@ -460,7 +486,6 @@ async fn watch_plugins(host: Arc<Inner>, config: PluginsConfig, scheduled: bool)
     if !scheduled {
         return;
     }
-    let mut watcher = Watcher::new(config.directory, Arc::clone(&host.changed));
     let mut quiet = Quiet::new(config.quiet_period, config.max_wait);
     let mut check_at = now() + config.check_period;
     loop {
@@ -472,9 +497,7 @@ async fn watch_plugins(host: Arc<Inner>, config: PluginsConfig, scheduled: bool)
         let check = now() >= check_at;
         if quiet.take_if_due(now()) || check {
             check_at = now() + config.check_period;
-            if let Some(problem) = watcher.renew() {
-                tracing::warn!("{problem}");
-            }
+            host.renew_watch().await;
             host.look_at_all().await;
         }
     }

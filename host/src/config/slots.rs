@@ -10,6 +10,8 @@ use super::limits::{KIB, Limits, MIB, TrialConfig};
 use super::units::{Share, Size, Span};
 use super::{MOMENT, YEAR, bounded};
 
+const GIB: usize = 1024 * MIB;
+
 /// What `[limits]` and `[trial]` say to every slot, `None` where there is no such table.
 pub(super) struct SlotDefaults {
     limits: Option<LimitsTable>,
@@ -76,14 +78,14 @@ pub(super) struct LimitsTable {
 }
 
 /// From one page of WebAssembly's to all that a guest of 32 bits can address.
-const MEMORY: RangeInclusive<usize> = 64 * KIB..=4096 * MIB;
+const MEMORY: RangeInclusive<usize> = 64 * KIB..=4 * GIB;
 /// From a page that holds an entry with a long name to what a guest of 32 bits can bring.
-const HOST_CALL_BYTES: RangeInclusive<usize> = KIB..=4096 * MIB;
+const HOST_CALL_BYTES: RangeInclusive<usize> = KIB..=4 * GIB;
 /// A policy that may hold no handle can do nothing at all.
 const HANDLES: RangeInclusive<usize> = 1..=1_000_000;
 /// Not one line is a wish that can be had.
 const LOG_LINES: RangeInclusive<usize> = 0..=1_000_000;
-const LOG_BYTES: RangeInclusive<usize> = 0..=1024 * MIB;
+const LOG_BYTES: RangeInclusive<usize> = 0..=GIB;
 /// No memory between ticks is one, too. It is part of a record that is written whole whenever it changes.
 const MEMORY_ENTRIES: RangeInclusive<usize> = 0..=1_000_000;
 const MEMORY_BYTES: RangeInclusive<usize> = 0..=64 * MIB;
@@ -178,6 +180,7 @@ struct ShownSize(usize);
 impl fmt::Display for ShownSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            bytes if bytes != 0 && bytes.is_multiple_of(GIB) => write!(f, "{}GiB", bytes / GIB),
             bytes if bytes != 0 && bytes.is_multiple_of(MIB) => write!(f, "{}MiB", bytes / MIB),
             bytes if bytes != 0 && bytes.is_multiple_of(KIB) => write!(f, "{}KiB", bytes / KIB),
             bytes => write!(f, "{bytes}B"),

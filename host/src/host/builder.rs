@@ -12,7 +12,7 @@ use super::{Host, Inner, Plugins, StartError, kept, open_closed, watch_plugins};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
 use crate::replica::{Masters, Shared};
-use crate::swap::Files;
+use crate::swap::{Files, Watcher};
 
 /// How many events a listener may lag behind before it misses some.
 const EVENT_BACKLOG: usize = 4096;
@@ -87,6 +87,12 @@ impl HostBuilder {
             scheduled: self.scheduled,
             read_only: self.read_only,
         });
+        let changed = Arc::new(Notify::new());
+        let watcher = Watcher::new(
+            self.plugins.directory.clone(),
+            Vec::new(),
+            Arc::clone(&changed),
+        );
         let inner = Arc::new(Inner {
             state_directory: self.state_directory,
             plugins: Mutex::new(Plugins {
@@ -98,8 +104,13 @@ impl HostBuilder {
             stopped: AtomicBool::new(false),
             closed: Mutex::new(BTreeMap::new()),
             shared,
-            changed: Arc::new(Notify::new()),
+            watcher: Mutex::new(watcher),
+            changed,
         });
+        if self.scheduled {
+            // Before the first look at a file: what changes after it must not be missed.
+            inner.renew_watch().await;
+        }
         let (watching, opening) = (Arc::clone(&inner), Arc::clone(&inner));
         let tasks = [
             tokio::spawn(kept("watching the plugin folder", move || {

@@ -1,7 +1,7 @@
 //! Noticing that a policy's file has another content. Knows folders and hashes, neither RocketMQ nor wasmtime.
 //!
 //! * [`Watcher`] is the only place that names notify. It watches folders, never files, since a save by rename leaves a watch
-//!   of the file on the old inode; and all it says is "something changed".
+//!   of the file on the old inode; and all it says is "something changed", of which the host's own files are no part.
 //! * [`Quiet`] decides, with `now` as a parameter, when a changing folder has come to rest.
 //! * [`Files`] reads the files that slots use and tells which have a content that was not seen before. Judged by hash, not by
 //!   event: touching, permissions and reading lead to nothing.
@@ -9,6 +9,7 @@
 mod files;
 mod quiet;
 mod watch;
+mod way;
 
 pub(crate) use files::{Content, Files, Seen};
 pub(crate) use quiet::Quiet;

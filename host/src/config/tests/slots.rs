@@ -72,28 +72,54 @@ fn where_nobody_says_anything_the_defaults_hold_and_no_slot_has_an_entry() {
     assert_eq!(config.plugins.probation_ticks, 3);
 }
 
-/// docs/configuration.md lists these figures.
+const DOCUMENT: &str = include_str!("../../../../docs/configuration.md");
+
+/// The keys of a table in the document, with the default that it tells: those of the lines of a section `## title`.
+fn documented(title: &str) -> Vec<(&'static str, &'static str)> {
+    let (_, section) = DOCUMENT.split_once(&format!("## {title}\n")).unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let row = |line: &'static str| {
+        let mut cells = line.strip_prefix("| `")?.split(" | ");
+        Some((
+            cells.next()?.trim_matches('`'),
+            cells.next()?.trim_matches('`'),
+        ))
+    };
+    section.lines().filter_map(row).collect()
+}
+
 #[test]
 fn the_defaults_are_as_documented() {
-    let documented = r#"
-[limits]
-memory = "256MiB"
-guest-time = "2s"
-tick-time = "2m"
-host-call-bytes = "64MiB"
-handles = 10000
-log-lines = 1000
-log-bytes = "256KiB"
-memory-entries = 1000
-memory-bytes = "1MiB"
-[trial]
-max-removed = "10%"
-min-removed = 20
-max-changed = "100%"
-"#;
-    let replica = replica(documented);
+    let (limits, trial) = (
+        documented("Limits of a tick"),
+        documented("Trial of a candidate"),
+    );
+    assert_eq!((limits.len(), trial.len()), (10, 3));
+    let lines = |table: Vec<(&str, &str)>| {
+        table
+            .into_iter()
+            .filter(|(_, default)| *default != "none")
+            .map(|(key, default)| format!("{key} = {default}\n"))
+            .collect::<String>()
+    };
+    let replica = replica(&format!(
+        "[limits]\n{}[trial]\n{}",
+        lines(limits),
+        lines(trial)
+    ));
     assert_eq!(replica.limits(Slot::Topic), Limits::default());
     assert_eq!(replica.trial(Slot::Topic), TrialConfig::default());
+}
+
+#[test]
+fn the_example_in_the_document_is_read() {
+    let (_, example) = DOCUMENT.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let broker = REPLICA.replace(".a]", ".broker-a]");
+    let config = read(&format!("{broker}{example}")).unwrap();
+    let limits = config.replicas["broker-a"].limits(Slot::Offset);
+    assert_eq!(limits.memory, 64 << 20);
+    assert_eq!(limits.fetch_time, Some(Duration::from_secs(10)));
 }
 
 #[test]
@@ -165,9 +191,9 @@ fn what_is_out_of_bounds_is_refused_with_where_and_what_to_write() {
     let keys = [
         (
             "memory = '1kB'",
-            "`memory` of 1000B: write at least 64KiB, and at most 4096MiB",
+            "`memory` of 1000B: write at least 64KiB, and at most 4GiB",
         ),
-        ("memory = '5GiB'", "`memory` of 5120MiB"),
+        ("memory = '5GiB'", "`memory` of 5GiB"),
         (
             "guest-time = '0s'",
             "`guest-time` of 0ns: write at least 10ms",
@@ -191,7 +217,7 @@ fn what_is_out_of_bounds_is_refused_with_where_and_what_to_write() {
         ("log-lines = 1000001", "`log-lines` of 1000001"),
         (
             "log-bytes = '2GiB'",
-            "`log-bytes` of 2048MiB: write at least 0B, and at most 1024MiB",
+            "`log-bytes` of 2GiB: write at least 0B, and at most 1GiB",
         ),
         ("memory-entries = 1000001", "`memory-entries` of 1000001"),
         ("memory-bytes = '65MiB'", "`memory-bytes` of 65MiB"),
