@@ -9,7 +9,7 @@
 mod files;
 mod quiet;
 mod watch;
-mod way;
+mod route;
 
 pub(crate) use files::{Content, Files, Seen};
 pub(crate) use quiet::Quiet;

@@ -8,7 +8,7 @@ use notify::{RecursiveMode, Watcher as _};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
-use super::way::{Way, real};
+use super::route::{Route, real};
 
 /// Watches a folder with its subfolders, and wakes somebody when anything in it may have changed.
 ///
@@ -24,13 +24,13 @@ pub(crate) struct Watcher {
     told: Option<String>,
 }
 
-/// The way to the folder may change while it is being watched; after so many times the slow check has to do.
+/// The route to the folder may change while it is being watched; after so many times the slow check has to do.
 const ATTEMPTS: usize = 3;
 
 struct Watching {
     /// Dropping it ends the watch.
     watcher: notify::RecommendedWatcher,
-    way: Way,
+    route: Route,
 }
 
 impl Watcher {
@@ -60,14 +60,14 @@ impl Watcher {
     pub(crate) fn renew(&mut self) -> Option<String> {
         let mut trouble = None;
         for _ in 0..ATTEMPTS {
-            let way = Way::of(&self.folder);
-            trouble = if self.again(&way) {
+            let route = Route::of(&self.folder);
+            trouble = if self.again(&route) {
                 None
             } else {
-                self.anew(way.clone())
+                self.anew(route.clone())
             };
-            // What changed on the way before it was watched was not reported.
-            if Way::of(&self.folder) == way {
+            // What changed on the route before it was watched was not reported.
+            if Route::of(&self.folder) == route {
                 break;
             }
         }
@@ -78,16 +78,16 @@ impl Watcher {
 
     /// Watches the same paths again, if they are the ones to watch: a folder may be another inode by now, and to watch one
     /// twice is cheap.
-    fn again(&mut self, way: &Way) -> bool {
+    fn again(&mut self, route: &Route) -> bool {
         let Some(watching) = &mut self.inner else {
             return false;
         };
-        watching.way == *way
-            && targets(way).all(|(path, mode)| watching.watcher.watch(path, mode).is_ok())
+        watching.route == *route
+            && targets(route).all(|(path, mode)| watching.watcher.watch(path, mode).is_ok())
     }
 
-    fn anew(&mut self, way: Way) -> Option<String> {
-        let sieve = Sieve::new(way.clone(), &self.ignored, Arc::clone(&self.changed));
+    fn anew(&mut self, route: Route) -> Option<String> {
+        let sieve = Sieve::new(route.clone(), &self.ignored, Arc::clone(&self.changed));
         let mut watcher =
             match notify::recommended_watcher(move |event: notify::Result<_>| sieve.take(&event)) {
                 Ok(watcher) => watcher,
@@ -97,47 +97,47 @@ impl Watcher {
                 }
             };
         let mut trouble = None;
-        for (path, mode) in targets(&way) {
+        for (path, mode) in targets(&route) {
             if let Err(error) = watcher.watch(path, mode) {
                 trouble.get_or_insert_with(|| explained(&error, path));
             }
         }
         // Also with trouble: half a watch is better than none.
-        self.inner = Some(Watching { watcher, way });
+        self.inner = Some(Watching { watcher, route });
         trouble
     }
 }
 
-/// What to watch, and whether with subfolders. The folder comes last: it must not lose its subfolders to a turn of the way that
+/// What to watch, and whether with subfolders. The folder comes last: it must not lose its subfolders to a turn of the route that
 /// goes through it.
-fn targets(way: &Way) -> impl Iterator<Item = (&Path, RecursiveMode)> {
-    let turns = way
+fn targets(route: &Route) -> impl Iterator<Item = (&Path, RecursiveMode)> {
+    let turns = route
         .turns
         .iter()
         .filter_map(|turn| turn.parent())
         .map(|folder| (folder, RecursiveMode::NonRecursive));
-    let folder = way.folder.as_deref();
+    let folder = route.folder.as_deref();
     turns.chain(folder.map(|folder| (folder, RecursiveMode::Recursive)))
 }
 
 /// Lets through what may have changed something in the folder.
 struct Sieve {
-    way: Way,
+    route: Route,
     ignored: Vec<PathBuf>,
     changed: Arc<Notify>,
 }
 
 impl Sieve {
-    fn new(way: Way, ignored: &[PathBuf], changed: Arc<Notify>) -> Self {
+    fn new(route: Route, ignored: &[PathBuf], changed: Arc<Notify>) -> Self {
         // One that holds the whole folder cannot be ignored: the policies are in it.
         let holds = |ignored: &PathBuf| {
-            let folder = way.folder.as_ref();
+            let folder = route.folder.as_ref();
             folder.is_some_and(|folder| folder.starts_with(ignored))
         };
         let mut ignored: Vec<PathBuf> = ignored.iter().map(|path| real(path)).collect();
         ignored.retain(|path| !holds(path));
         Self {
-            way,
+            route,
             ignored,
             changed,
         }
@@ -156,10 +156,10 @@ impl Sieve {
                 && (event.paths.is_empty() || event.paths.iter().any(|path| self.concerns(path)))
     }
 
-    /// The way itself, and the folders of its turns; or what is in the folder.
+    /// The route itself, and the folders of its turns; or what is in the folder.
     fn concerns(&self, path: &Path) -> bool {
-        let folder = self.way.folder.as_deref();
-        self.way.turns.iter().any(|turn| turn.starts_with(path))
+        let folder = self.route.folder.as_deref();
+        self.route.turns.iter().any(|turn| turn.starts_with(path))
             || folder.is_some_and(|folder| path.starts_with(folder)) && !self.ignores(path)
     }
 

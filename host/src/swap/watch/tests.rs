@@ -186,7 +186,7 @@ async fn a_link_to_a_folder_in_the_folder_is_followed() {
 }
 
 fn sieve(folder: &Path, ignored: &[PathBuf]) -> Sieve {
-    Sieve::new(Way::of(folder), ignored, Arc::new(Notify::new()))
+    Sieve::new(Route::of(folder), ignored, Arc::new(Notify::new()))
 }
 
 const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
@@ -251,7 +251,7 @@ fn the_hosts_own_files_do_not_wake_it() {
     symlink(root.path("elsewhere"), folder.join("outside")).unwrap();
     let state = root.folder("plugins/state");
     root.folder("elsewhere/state");
-    // One does not exist yet, and one is spelled by way of a link.
+    // One does not exist yet, and one is spelled through a link.
     let ignored = [
         root.path("link/state/../state"),
         root.path("plugins/broker/config"),
@@ -284,16 +284,16 @@ fn the_hosts_own_files_do_not_wake_it() {
 }
 
 #[test]
-fn of_the_folders_around_only_the_way_counts() {
+fn of_the_folders_around_only_the_route_counts() {
     let root = Root::new();
     root.folder("releases/1");
     symlink("releases/1", root.path("plugins")).unwrap();
-    for (folder, on_the_way) in [
+    for (folder, on_the_route) in [
         ("plugins", ["plugins", "releases/1", "releases"]),
         ("missing/plugins", ["missing", "missing", ""]),
     ] {
         let sieve = sieve(&root.path(folder), &[]);
-        for path in on_the_way {
+        for path in on_the_route {
             assert!(sieve.passes(&written(root.path(path))), "{folder}: {path}");
         }
         for path in ["locum.log", "releases/2"] {

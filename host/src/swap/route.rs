@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 /// A path may go through this many symbolic links, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The way to a folder as the system goes it. Two ways that are equal lead through the same names, though perhaps to another
+/// The route to a folder as the system goes it. Two routes that are equal lead through the same names, though perhaps to another
 /// inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct Route {
     /// The names that decide where it leads, each in a folder that is there: every symbolic link, and at last the folder itself or
     /// the first name that is missing.
     pub(super) turns: Vec<PathBuf>,
@@ -17,8 +17,8 @@ pub(super) struct Way {
     pub(super) folder: Option<PathBuf>,
 }
 
-impl Way {
-    /// The way to `folder` as it is now.
+impl Route {
+    /// The route to `folder` as it is now.
     pub(super) fn of(folder: &Path) -> Self {
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let mut left = names_backwards(&whole);
@@ -91,12 +91,12 @@ mod tests {
     use super::*;
 
     /// The turns and the folder, relative to `root`.
-    fn way(root: &Path, path: &str) -> (Vec<String>, Option<String>) {
-        let way = Way::of(&root.join(path));
+    fn route(root: &Path, path: &str) -> (Vec<String>, Option<String>) {
+        let route = Route::of(&root.join(path));
         let short = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
         (
-            way.turns.iter().map(short).collect(),
-            way.folder.as_ref().map(short),
+            route.turns.iter().map(short).collect(),
+            route.folder.as_ref().map(short),
         )
     }
 
@@ -132,9 +132,9 @@ mod tests {
         for (path, turns, folder) in cases {
             let expected = turns.iter().map(|turn| (*turn).to_owned()).collect();
             let folder = folder.map(str::to_owned);
-            assert_eq!(way(&root, path), (expected, folder), "{path}");
+            assert_eq!(route(&root, path), (expected, folder), "{path}");
         }
-        assert_eq!(way(&root, "round").1, None, "a link to itself has an end");
+        assert_eq!(route(&root, "round").1, None, "a link to itself has an end");
     }
 
     #[test]
