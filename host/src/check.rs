@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use locum_tables::Slot;
 
 use crate::config::Config;
-use crate::host::read;
+use crate::host::load;
 use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
 use crate::replica::Live;
-use crate::swap::Files;
+use crate::swap::{Files, Seen};
+use crate::telemetry::chain;
 
 /// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
 /// Empty when all is well. Blocking.
@@ -27,8 +28,10 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
             let policy = loaded
                 .entry(file.clone())
                 .or_insert_with(|| first_look(&engine, &mut files, &file));
-            let settled = policy.as_ref().map_err(Clone::clone);
-            let settled = settled.and_then(|policy| Live::settled(policy, slot, replica, &file));
+            let settled = policy.as_ref().map_err(Clone::clone).and_then(|policy| {
+                Live::settled(policy, slot, replica.settings(slot), &file)
+                    .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))
+            });
             if let Err(reason) = settled {
                 problems.push(format!("{name}/{slot}: {reason}"));
             }
@@ -38,6 +41,11 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
 }
 
 fn first_look(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy, String> {
-    // Nothing was seen before that this could be the same as.
-    read(engine, files, file).unwrap_or_else(|| Err("it was looked at twice".to_owned()))
+    match files.look(file) {
+        Seen::New(content) => load(engine, &content, file).map_err(|refused| refused.reason),
+        Seen::Missing => Err(format!("{} is not there", files.path(file).display())),
+        Seen::Unreadable(reason) => Err(reason),
+        // Nothing was seen before that this could be the same as.
+        Seen::Same => Err("it was looked at twice".to_owned()),
+    }
 }

@@ -1,28 +1,29 @@
 //! All replicas of one process: start, the plugin folder, stop.
 
 mod builder;
+mod plugins;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locum_tables::Slot;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use builder::HostBuilder;
+use plugins::Plugins;
+pub(crate) use plugins::load;
 
-use crate::clock::now;
 use crate::config::{Config, PluginsConfig, ReplicaConfig, Role, checked_name};
 use crate::events::{Event, Telling};
-use crate::policy::{Engine, EngineError, Policy};
-use crate::replica::{OpenReplicaError, Remoting, Replica, Shared, SyncReport};
+use crate::policy::{Engine, EngineError};
+use crate::replica::{CommandError, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
 use crate::status::{ErrorKind, ReplicaStatus, RoutineState, RoutineStatus, Status};
-use crate::swap::{Content, Files, Quiet, Seen, Watcher};
+use crate::swap::Watcher;
 use crate::telemetry::chain;
 
 /// A running host. Dropping it stops everything without waiting; [`Host::shutdown`] waits for commits under way.
@@ -36,6 +37,7 @@ struct Inner {
     state_directory: PathBuf,
     plugins: Mutex<Plugins>,
     engine: Engine,
+    compilers: Semaphore,
     replicas: Mutex<BTreeMap<String, Replica>>,
     /// No replica may be added any more. Changed under the lock of `replicas`.
     stopped: AtomicBool,
@@ -51,13 +53,6 @@ struct Closed {
     config: ReplicaConfig,
     why: String,
     kind: ErrorKind,
-}
-
-/// What is known of the plugin folder.
-struct Plugins {
-    files: Files,
-    /// The last content of each file: the policy in it, or why there is none.
-    found: BTreeMap<PathBuf, Result<Policy, String>>,
 }
 
 /// Why a host did not start.
@@ -205,6 +200,21 @@ impl Host {
         reports
     }
 
+    /// Lifts the quarantine of what begins with `id`, by id or component hash, everywhere, and looks at the files that hold it
+    /// again. In how many slots there was one.
+    ///
+    /// # Errors
+    /// [`CommandError::NotRecorded`]: it holds, and a restart forgets it.
+    pub async fn forget(&self, id: &str) -> Result<usize, CommandError> {
+        let mut slots = 0;
+        for replica in self.replicas() {
+            slots += replica.forget(id).await?;
+            let inner = Arc::clone(&self.inner);
+            off_thread(move || inner.plugins.lock().offer_to(&replica)).await;
+        }
+        Ok(slots)
+    }
+
     /// Everything that happens from now on. A listener that lags too far behind is told so and goes on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.inner.shared.events.subscribe()
@@ -341,9 +351,8 @@ impl Inner {
         if self.replicas.lock().contains_key(&name) {
             return Err(StartError::NameTaken(name));
         }
-        for slot in Slot::ALL {
-            self.look(config.plugin(slot)).await;
-        }
+        self.look(Slot::ALL.map(|slot| config.plugin(slot)).into())
+            .await;
         let inner = Arc::clone(self);
         off_thread(move || {
             let replica = inner.open(name, config, count)?;
@@ -356,11 +365,7 @@ impl Inner {
     /// looks next. Blocking, since a component may be compiling.
     fn take_in(&self, replica: Replica) -> Result<Replica, StartError> {
         let plugins = self.plugins.lock();
-        for (slot, file) in replica.plugins() {
-            if let Some(found) = plugins.found.get(&file) {
-                replica.offer(slot, found.as_ref().map_err(String::as_str), &file);
-            }
-        }
+        plugins.offer_to(&replica);
         let name = replica.name().to_owned();
         let mut replicas = self.replicas.lock();
         if self.stopped.load(Ordering::Relaxed) {
@@ -388,118 +393,13 @@ impl Inner {
         count: usize,
     ) -> Result<Replica, StartError> {
         let shared = Arc::clone(&self.shared);
-        Replica::open(&name, config, count, &self.state_directory, shared)
-            .map_err(|source| StartError::Replica { name, source })
-    }
-
-    /// Watches what is there now, off the runtime's threads.
-    async fn renew_watch(self: &Arc<Self>) {
-        let inner = Arc::clone(self);
-        let trouble = off_thread(move || {
-            let own = inner.own_folders();
-            let mut watcher = inner.watcher.lock();
-            watcher.ignore(own);
-            watcher.renew()
-        })
-        .await;
-        if let Some(trouble) = trouble {
-            tracing::warn!("{trouble}");
-        }
-    }
-
-    /// Where the host itself writes, which is nothing new to it.
-    fn own_folders(&self) -> Vec<PathBuf> {
-        let mut folders = vec![self.state_directory.clone()];
-        let replicas = self.replicas();
-        folders.extend(replicas.iter().map(|replica| replica.directory().to_owned()));
-        let closed = self.closed.lock();
-        folders.extend(closed.values().map(|closed| closed.config.directory.clone()));
-        folders
-    }
-
-    /// Looks at every file that a slot uses, and offers to each slot what is new to it.
-    async fn look_at_all(self: &Arc<Self>) {
-        let used = |replica: Replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>();
-        let files: BTreeSet<PathBuf> = self.replicas().into_iter().flat_map(used).collect();
-        for file in files {
-            self.look(file).await;
-        }
-    }
-
-    /// Reads and, if its content is new, compiles a file, off the runtime's threads.
-    async fn look(self: &Arc<Self>, file: PathBuf) {
-        let inner = Arc::clone(self);
-        off_thread(move || inner.look_now(&file)).await;
-    }
-
-    fn look_now(&self, file: &Path) {
-        let mut plugins = self.plugins.lock();
-        let Some(found) = read(&self.engine, &mut plugins.files, file) else {
-            return;
+        let load = |sha256: &str, component| {
+            let known = self.plugins.lock().policy(sha256);
+            let load = |refusal| chain(&refusal);
+            known.map_or_else(|| self.engine.load(component).map_err(load), Ok)
         };
-        self.offer(file, &found);
-        plugins.found.insert(file.to_owned(), found);
-    }
-
-    fn offer(&self, file: &Path, found: &Result<Policy, String>) {
-        for replica in self.replicas() {
-            let slots: Vec<_> = replica
-                .plugins()
-                .filter(|(_, used)| used == file)
-                .map(|(slot, _)| slot)
-                .collect();
-            for slot in slots {
-                replica.offer(slot, found.as_ref().map_err(String::as_str), file);
-            }
-        }
-    }
-}
-
-/// Reads a file, and checks and compiles what it holds; none where that is what it held before. Blocking.
-pub(crate) fn read(
-    engine: &Engine,
-    files: &mut Files,
-    file: &Path,
-) -> Option<Result<Policy, String>> {
-    match files.look(file) {
-        Seen::New(content) => Some(load(engine, &content, file)),
-        Seen::Missing => Some(Err(format!("{} is not there", files.path(file).display()))),
-        Seen::Unreadable(reason) => Some(Err(reason)),
-        Seen::Same => None,
-    }
-}
-
-fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, String> {
-    let begun = Instant::now();
-    // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
-    let load = AssertUnwindSafe(|| engine.load(&content.bytes));
-    let loaded = match catch_unwind(load) {
-        Ok(loaded) => loaded.map_err(|refusal| chain(&refusal)),
-        Err(_) => Err("the compiler panicked on it".to_owned()),
-    };
-    tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
-    loaded.map_err(|reason| format!("{} is refused: {reason}", file.display()))
-}
-
-/// Waits for the folder to change and come to rest, and looks at it; and looks now and then without being told.
-async fn watch_plugins(host: Arc<Inner>, config: PluginsConfig, scheduled: bool) {
-    if !scheduled {
-        return;
-    }
-    let mut quiet = Quiet::new(config.quiet_period, config.max_wait);
-    let mut check_at = now() + config.check_period;
-    loop {
-        let wake_at = quiet.wake_at().map_or(check_at, |at| at.min(check_at));
-        tokio::select! {
-            () = host.changed.notified() => quiet.changed(now()),
-            () = tokio::time::sleep_until(wake_at.into()) => {}
-        }
-        let check = now() >= check_at;
-        if quiet.take_if_due(now()) || check {
-            check_at = now() + config.check_period;
-            host.renew_watch().await;
-            host.look_at_all().await;
-        }
+        Replica::open(&name, config, count, &self.state_directory, shared, &load)
+            .map_err(|source| StartError::Replica { name, source })
     }
 }
 

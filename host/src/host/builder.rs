@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 
-use super::{Host, Inner, Plugins, StartError, kept, open_closed, watch_plugins};
+use super::{Host, Inner, Plugins, StartError, kept, open_closed};
+use super::plugins::{self, COMPILERS};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
 use crate::replica::{Masters, Shared};
@@ -71,6 +72,10 @@ impl HostBuilder {
     /// [`StartError`]; nothing runs then, and no directory is held.
     pub async fn start(self) -> Result<Host, StartError> {
         let engine = Engine::new()?;
+        let engine = match self.read_only {
+            true => engine,
+            false => engine.with_code_cache(self.state_directory.join("code")),
+        };
         let own_pool = match self.pool {
             None => Some(tick_threads().map_err(StartError::Threads)?),
             Some(_) => None,
@@ -86,6 +91,7 @@ impl HostBuilder {
             masters: self.masters,
             scheduled: self.scheduled,
             read_only: self.read_only,
+            probation_ticks: self.plugins.probation_ticks,
         });
         let changed = Arc::new(Notify::new());
         let watcher = Watcher::new(
@@ -95,11 +101,12 @@ impl HostBuilder {
         );
         let inner = Arc::new(Inner {
             state_directory: self.state_directory,
-            plugins: Mutex::new(Plugins {
-                files: Files::new(self.plugins.directory.clone(), COMPONENT_BYTES as u64),
-                found: BTreeMap::new(),
-            }),
+            plugins: Mutex::new(Plugins::new(Files::new(
+                self.plugins.directory.clone(),
+                COMPONENT_BYTES as u64,
+            ))),
             engine,
+            compilers: Semaphore::new(COMPILERS),
             replicas: Mutex::new(BTreeMap::new()),
             stopped: AtomicBool::new(false),
             closed: Mutex::new(BTreeMap::new()),
@@ -114,7 +121,7 @@ impl HostBuilder {
         let (watching, opening) = (Arc::clone(&inner), Arc::clone(&inner));
         let tasks = [
             tokio::spawn(kept("watching the plugin folder", move || {
-                watch_plugins(Arc::clone(&watching), self.plugins.clone(), self.scheduled)
+                plugins::watch(Arc::clone(&watching), self.plugins.clone(), self.scheduled)
             })),
             tokio::spawn(kept("opening replicas again", move || {
                 open_closed(Arc::clone(&opening), self.scheduled)

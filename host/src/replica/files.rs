@@ -6,16 +6,22 @@ use std::sync::Arc;
 
 use locum_tables::{Slot, Table, TableKind};
 
+use super::live::Live;
 use super::outcome::Fault;
+use super::recorded::{LoadPolicy, Restored, Source, record, restored};
 use crate::clock::now_ms;
 use crate::config::{ReplicaConfig, Role};
 use crate::policy::Memory;
 use crate::status::{ErrorKind, PolicyStatus, Time};
+use crate::swap::Standing;
 use crate::store::{
-    Adoption, CommitRecord, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
+    Adoption, CommitRecord, Components, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
     Record, RoleRecord, Standing, StoreError, Unreadable, peek,
 };
 use crate::telemetry::chain;
+
+/// The folder of good components in the state directory.
+const COMPONENTS: &str = "components";
 
 /// Why a replica did not start.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +89,8 @@ pub(super) struct Opened {
     pub(super) tables: BTreeMap<&'static str, Table>,
     pub(super) committed: BTreeMap<&'static str, Committed>,
     pub(super) notes: Vec<String>,
+    /// By slot, what its record says of its policies.
+    pub(super) swaps: BTreeMap<Slot, Restored>,
     paused: Vec<Slot>,
     memory: BTreeMap<Slot, Memory>,
 }
@@ -136,6 +144,7 @@ pub(super) struct Files {
     keeping: Keeping,
     record: Record,
     record_path: PathBuf,
+    components: Components,
     configured_role: Role,
 }
 
@@ -145,6 +154,7 @@ impl Files {
         name: &str,
         config: &ReplicaConfig,
         state_directory: &Path,
+        load: &LoadPolicy<'_>,
     ) -> Result<(Self, Opened), OpenReplicaError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let ownership = Ownership {
@@ -163,9 +173,10 @@ impl Files {
             keeping: Keeping::Kept(Box::new(directory)),
             record,
             record_path,
+            components: Components::new(state_directory.join(COMPONENTS)),
             configured_role: config.role,
         };
-        let (mut files, mut opened) = files.opened(loaded, &standing, notes);
+        let (mut files, mut opened) = files.opened(loaded, &standing, notes, load);
         // The state directory is made, private, before anything else of ours goes there.
         opened
             .notes
@@ -178,6 +189,7 @@ impl Files {
         name: &str,
         config: &ReplicaConfig,
         state_directory: &Path,
+        load: &LoadPolicy<'_>,
     ) -> Result<(Self, Opened), OpenReplicaError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let peeked = peek(&*disk, &config.directory)?;
@@ -190,9 +202,10 @@ impl Files {
             keeping: Keeping::Looked(peeked.standing),
             record,
             record_path,
+            components: Components::new(state_directory.join(COMPONENTS)),
             configured_role: config.role,
         };
-        Ok(files.opened(peeked.loaded, &standing, notes))
+        Ok(files.opened(peeked.loaded, &standing, notes, load))
     }
 
     fn opened(
@@ -200,6 +213,7 @@ impl Files {
         loaded: Vec<Loaded>,
         standing: &Standing,
         mut notes: Vec<String>,
+        load: &LoadPolicy<'_>,
     ) -> (Self, Opened) {
         // A command is forgotten when the configured value changes, also if that comes back later.
         let configured = self.configured_role.to_string();
@@ -207,7 +221,9 @@ impl Files {
             .role
             .take_if(|role| role.configured != configured);
         let tables = own_tables(loaded, &mut notes);
+        let swaps = self.swaps(load, &mut notes);
         let opened = Opened {
+            swaps,
             role: self.commanded_role().unwrap_or(self.configured_role),
             in_use: in_use(standing),
             committed: self.committed(&tables),
@@ -239,6 +255,23 @@ impl Files {
         [Role::Slave, Role::Master]
             .into_iter()
             .find(|known| known.to_string() == role.commanded)
+    }
+
+    fn swaps(
+        &self,
+        load: &LoadPolicy<'_>,
+        notes: &mut Vec<String>,
+    ) -> BTreeMap<Slot, Restored> {
+        let source = Source {
+            components: &self.components,
+            disk: &*self.disk,
+            load,
+        };
+        let of_slot = |slot: Slot| {
+            let record = self.record.swaps.get(slot.name())?;
+            Some((slot, restored(slot, record, &source, notes)))
+        };
+        Slot::ALL.into_iter().filter_map(of_slot).collect()
     }
 
     fn memory(&self) -> BTreeMap<Slot, Memory> {
@@ -356,6 +389,24 @@ impl Files {
         } else {
             self.record.memory.insert(slot.name().to_owned(), memory);
         }
+    }
+
+    /// Notes what a slot runs and would go back to, with the components, and what its policies remember; not on disk before
+    /// [`Files::save`].
+    ///
+    /// # Errors
+    /// A component could not be kept: what was recorded before stays.
+    pub(super) fn record_swap(
+        &mut self,
+        slot: Slot,
+        standing: &Standing<Live>,
+        memory: Memory,
+        aside: Option<Memory>,
+    ) -> Result<(), StoreError> {
+        let swap = record(standing, aside, &self.components, &*self.disk)?;
+        self.record.swaps.insert(slot.name().to_owned(), swap);
+        self.remember(slot, memory);
+        Ok(())
     }
 
     /// Writes the record, unless nothing is to be written.

@@ -1,50 +1,72 @@
 //! The policy in a slot.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use locum_tables::Slot;
+use locum_tables::{Slot, TableKind};
 
-use crate::config::ReplicaConfig;
-use crate::policy::{Policy, Settings};
-use crate::status::PolicyStatus;
-use crate::telemetry::chain;
+use crate::policy::{FetchError, Policy, Refusal, Settings};
+use crate::status::{PolicyStatus, Time};
+use crate::swap::{Entrant, Ident};
 
 /// The policy in a slot, with all that a tick needs of it: exchanged as one.
 #[derive(Clone)]
 pub(crate) struct Live {
     pub(super) policy: Policy,
+    /// Defaults filled in.
     pub(super) settings: Settings,
-    pub(super) file: PathBuf,
+    /// What the operator set.
+    pub(super) given: BTreeMap<String, String>,
+    ident: Ident,
+    file: PathBuf,
 }
 
 impl Live {
-    /// The policy that `file` holds, with what the operator set for this slot; or why it does not fit there.
+    /// The policy that `file` holds, with what the operator set for this slot.
+    ///
+    /// # Errors
+    /// Why it does not fit there.
     pub(crate) fn settled(
         policy: &Policy,
         slot: Slot,
-        replica: &ReplicaConfig,
+        given: BTreeMap<String, String>,
         file: &Path,
-    ) -> Result<Self, String> {
-        let settings = policy
-            .settle(slot, &replica.settings(slot))
-            .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))?;
+    ) -> Result<Self, Refusal> {
         Ok(Self {
             policy: policy.clone(),
-            settings,
+            settings: policy.settle(slot, &given)?,
+            ident: Ident::new(policy.sha256(), &given),
+            given,
             file: file.to_owned(),
         })
     }
 
-    /// What a status tells of it.
-    pub(super) fn status(&self) -> PolicyStatus {
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// A policy may go on without a table that the master does not have; anything else that it could not fetch counts, although
+    /// its drafts stand.
+    pub(super) fn depends_on(&self, kind: &'static TableKind, error: &FetchError) -> bool {
+        let writes = &self.policy.description().writes;
+        writes.contains(&kind) && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
+    }
+}
+
+impl Entrant for Live {
+    fn ident(&self) -> &Ident {
+        &self.ident
+    }
+
+    fn status(&self, since: Time) -> PolicyStatus {
         let description = self.policy.description();
         PolicyStatus {
             name: description.name.clone(),
             version: description.version.clone(),
-            id: self.policy.sha256().to_owned(),
-            sha256: self.policy.sha256().to_owned(),
-            since: crate::status::Time(0),
+            id: self.ident.id.clone(),
+            sha256: self.ident.sha256.clone(),
             file: self.file.display().to_string(),
+            since,
         }
     }
 }

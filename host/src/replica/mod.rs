@@ -12,12 +12,17 @@ mod asked;
 mod files;
 mod live;
 mod outcome;
+mod plan;
+mod recorded;
 mod slot;
+mod swapping;
 mod tick;
+mod trial;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use locum_tables::{Slot, Table};
@@ -28,18 +33,22 @@ use tokio::task::JoinHandle;
 pub use ask::{Masters, Remoting};
 pub use files::{AdoptError, OpenReplicaError};
 pub use outcome::{SyncReport, TableChange};
+pub use plan::{PlanError, PlanOutcome, PlanReport, PlannedRun};
+pub(crate) use recorded::LoadPolicy;
+pub(crate) use swapping::Offer;
 
-use crate::clock::now;
+use crate::clock::{now, now_ms};
 use crate::config::{ReplicaConfig, Role};
-use crate::events::{Event, Telling, Transition};
-use crate::policy::{Fetch, Policy};
+use crate::events::{Event, Telling};
+use crate::policy::Fetch;
 use crate::schedule::{Schedule, phase};
-use crate::status::{PolicyStatus, ReplicaStatus, RoutineState, Stage};
+use crate::status::{ReplicaStatus, RoutineState, Time};
 use crate::store::StoreError;
+use crate::swap::{Entrant, Standing, Way};
 use files::Files;
 pub(crate) use live::Live;
 use outcome::Mode;
-use slot::SlotState;
+use slot::{SlotState, Slots};
 
 /// What every replica of a host shares.
 pub(crate) struct Shared {
@@ -55,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) scheduled: bool,
     /// Nothing is written: only dry runs make sense.
     pub(crate) read_only: bool,
+    /// Good ticks that a policy has to show after a swap.
+    pub(crate) probation_ticks: u32,
 }
 
 /// A handle to one replica of a running host. Cheap to clone.
@@ -71,6 +82,10 @@ pub(crate) struct Inner {
     files: Arc<tokio::sync::Mutex<Option<Files>>>,
     wakes: BTreeMap<Slot, Notify>,
     term: watch::Sender<u64>,
+    /// Trials that have ended.
+    tried: watch::Sender<u64>,
+    /// What runs, or is quarantined, or is good, is not on disk yet.
+    unrecorded_swaps: AtomicBool,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -86,7 +101,7 @@ struct State {
     tables: BTreeMap<&'static str, Table>,
     committed: BTreeMap<&'static str, files::Committed>,
     notes: Vec<String>,
-    slots: BTreeMap<Slot, SlotState>,
+    slots: Slots,
 }
 
 /// Why a command cannot be carried out now.
@@ -95,6 +110,9 @@ pub enum CommandError {
     /// The role or the pause could not be put on disk: it holds now, and not after a restart.
     #[error("in force now, but not recorded, so that a restart forgets it: {0}")]
     NotRecorded(String),
+    /// There is nothing to which it could be done.
+    #[error("{0}")]
+    NotPossible(String),
 }
 
 impl Replica {
@@ -105,21 +123,20 @@ impl Replica {
         replicas: usize,
         state_directory: &Path,
         shared: Arc<Shared>,
+        known: &LoadPolicy<'_>,
     ) -> Result<Self, OpenReplicaError> {
-        let (files, opened) = if shared.read_only {
-            Files::peek(name, &config, state_directory)?
+        let (files, mut opened) = if shared.read_only {
+            Files::peek(name, &config, state_directory, known)?
         } else {
-            Files::open(name, &config, state_directory)?
+            Files::open(name, &config, state_directory, known)?
         };
-        let slots = Slot::ALL
-            .into_iter()
-            .map(|slot| {
-                (
-                    slot,
-                    SlotState::recorded(opened.is_paused(slot), opened.memory(slot)),
-                )
-            })
-            .collect();
+        let now = Time(now_ms());
+        let slots = Slots::new(|slot| {
+            let record = opened.swaps.remove(&slot).unwrap_or_default();
+            let (standing, aside) = (record.standing, record.aside);
+            let way = Way::new(shared.probation_ticks, standing, now);
+            SlotState::recorded(way, opened.is_paused(slot), opened.memory(slot), aside)
+        });
         let state = State {
             role: opened.role,
             master: None,
@@ -145,6 +162,8 @@ impl Replica {
                 .map(|slot| (slot, Notify::new()))
                 .collect(),
             term: watch::Sender::new(0),
+            tried: watch::Sender::new(0),
+            unrecorded_swaps: AtomicBool::new(false),
             tasks: Mutex::new(Vec::new()),
         })))
     }
@@ -219,7 +238,7 @@ impl Replica {
         {
             let mut state = self.0.state();
             let scheduled = self.0.shared.scheduled && state.role == Role::Slave;
-            let in_slot = state.slots.entry(slot).or_default();
+            let in_slot = state.slots.of_mut(slot);
             if in_slot.paused && !paused && scheduled {
                 // Due at once, and what passed meanwhile was not missed.
                 let period = self.0.config.period(slot).every;
@@ -299,7 +318,7 @@ impl Replica {
     pub fn status(&self) -> ReplicaStatus {
         let state = self.0.state();
         let routines = state.slots.iter().map(|(slot, in_slot)| {
-            in_slot.status(*slot, self.0.routine_state(&state, *slot), &state)
+            in_slot.status(slot, self.0.routine_state(&state, slot), &state)
         });
         ReplicaStatus {
             name: self.0.name.clone(),
@@ -334,47 +353,16 @@ impl Replica {
             .map(|slot| (slot, self.0.config.plugin(slot)))
     }
 
-    /// Offers what a plugin file holds now to a slot that uses the file: a policy fills the slot from the next tick on; a reason
-    /// why there is none is told, and what runs goes on.
-    pub(crate) fn offer(&self, slot: Slot, found: Result<&Policy, &str>, file: &Path) {
-        let settled = found
-            .map_err(str::to_owned)
-            .and_then(|policy| Live::settled(policy, slot, &self.0.config, file));
-        match settled {
-            Ok(live) => self.exchange(slot, live),
-            Err(reason) => self.refuse(slot, reason),
-        }
-    }
-
-    fn exchange(&self, slot: Slot, live: Live) {
-        let (replica, policy) = (self.0.name.clone(), live.status());
-        if self.0.slot(slot, |state| state.exchange(live)) {
-            let loaded = Event::Swap {
-                replica,
-                slot,
-                transition: Transition::Live { policy },
-            };
-            self.0.emit(loaded, Telling::default());
-        }
-    }
-
-    fn refuse(&self, slot: Slot, mut reason: String) {
-        let replica = self.0.name.clone();
-        let known = self.0.slot(slot, |state| {
-            if let Some(live) = &state.live {
-                let PolicyStatus { name, sha256, .. } = live.status();
-                reason.push_str(&format!("; {name} {sha256:.8} goes on"));
-            }
-            state.refusal.replace(reason.clone()).as_ref() == Some(&reason)
-        });
-        if !known {
-            let refused = Event::Swap {
-                replica,
-                slot,
-                transition: Transition::Refused { sha256: None, stage: Stage::Check, reason },
-            };
-            self.0.emit(refused, Telling::default());
-        }
+    /// The hashes of the components that a slot runs, or would go back to.
+    pub(crate) fn components(&self) -> BTreeSet<String> {
+        let state = self.0.state();
+        let of_slot = |(_, in_slot): (Slot, &SlotState)| {
+            let Standing { good, previous, .. } = in_slot.way.standing();
+            let live = in_slot.way.live().cloned();
+            [live, good, previous].into_iter().flatten()
+        };
+        let all = state.slots.iter().flat_map(of_slot);
+        all.map(|live| live.ident().sha256.clone()).collect()
     }
 
     /// Stops the schedules, lets commits end, and gives the directory free.
@@ -387,6 +375,8 @@ impl Replica {
             // A slot's task that panicked has been told of already.
             let _ = task.await;
         }
+        // What was to be recorded soon; what goes wrong with it was told.
+        let _ = self.0.record_swaps().await;
         // Whoever still has a handle does not keep the directory.
         *self.0.files.lock().await = None;
     }
@@ -395,7 +385,10 @@ impl Replica {
     pub(crate) fn abandon(&self) {
         let mut state = self.0.state();
         state.stopping = true;
-        state.slots.values_mut().for_each(|slot| slot.asked.clear());
+        state
+            .slots
+            .iter_mut()
+            .for_each(|(_, slot)| slot.asked.clear());
         drop(state);
         self.0.tasks.lock().drain(..).for_each(|task| task.abort());
     }
@@ -407,7 +400,7 @@ impl Inner {
     }
 
     fn slot<T>(&self, slot: Slot, with: impl FnOnce(&mut SlotState) -> T) -> T {
-        with(self.state().slots.entry(slot).or_default())
+        with(self.state().slots.of_mut(slot))
     }
 
     fn wake(&self, slot: Slot) {
@@ -425,8 +418,8 @@ impl Inner {
             state.master.clone_from(&self.config.master);
             let now = now();
             let scheduled = role == Role::Slave && self.shared.scheduled;
-            for (slot, in_slot) in &mut state.slots {
-                let period = self.config.period(*slot).every;
+            for (slot, in_slot) in state.slots.iter_mut() {
+                let period = self.config.period(slot).every;
                 in_slot.reschedule(
                     scheduled.then(|| {
                         Schedule::start(now, self.config.first_delay + self.phase, period)
@@ -443,7 +436,7 @@ impl Inner {
             let mut state = self.state();
             // Nobody would answer any more: the channel closes instead.
             if !state.stopping {
-                let in_slot = state.slots.entry(slot).or_default();
+                let in_slot = state.slots.of_mut(slot);
                 in_slot.asked.push((mode, answer));
             }
         }
@@ -453,9 +446,7 @@ impl Inner {
 
     /// The first that applies.
     fn routine_state(&self, state: &State, slot: Slot) -> RoutineState {
-        let Some(in_slot) = state.slots.get(&slot) else {
-            return RoutineState::NoPolicy;
-        };
+        let in_slot = state.slots.of(slot);
         match self.obstacle(state, in_slot) {
             Some(obstacle) => obstacle,
             None => in_slot.outcome(),
@@ -464,7 +455,7 @@ impl Inner {
 
     /// What keeps a routine from running, if anything does.
     fn obstacle(&self, state: &State, in_slot: &SlotState) -> Option<RoutineState> {
-        let no_policy = in_slot.live.is_none().then_some(RoutineState::NoPolicy);
+        let no_policy = in_slot.way.live().is_none().then_some(RoutineState::NoPolicy);
         let in_use = state.in_use.as_ref().map(|_| RoutineState::DirectoryInUse);
         held_back(state.role, in_slot)
             .or(no_policy)
@@ -488,7 +479,11 @@ impl Inner {
         let replica = self.state();
         match state {
             RoutineState::DirectoryInUse => replica.in_use.clone(),
-            RoutineState::NoPolicy => replica.slots.get(&slot)?.refusal.clone(),
+            RoutineState::NoPolicy => {
+                let way = &replica.slots.of(slot).way;
+                let refusal = way.last_refusal().map(|refusal| refusal.reason.as_str());
+                way.note().or(refusal).map(str::to_owned)
+            }
             RoutineState::NoMaster => Some("no master is known".to_owned()),
             RoutineState::OwnAddress => {
                 Some("the master is this replica's own broker (own-address)".to_owned())
@@ -500,7 +495,7 @@ impl Inner {
     /// What keeps a due routine from even looking at its directory.
     fn held_back(&self, slot: Slot) -> Option<RoutineState> {
         let state = self.state();
-        held_back(state.role, state.slots.get(&slot)?)
+        held_back(state.role, state.slots.of(slot))
     }
 
     /// The master's address and the connection to it, read once for each tick.
@@ -523,8 +518,8 @@ impl Inner {
     }
 
     /// Why the record is not up to date, or that it is again. A change is told.
-    fn set_unrecorded(&self, error: Option<StoreError>) {
-        let why = error.map(|error| files::unrecorded(&error));
+    fn set_unrecorded(&self, error: Option<&StoreError>) {
+        let why = error.map(files::unrecorded);
         self.set_trouble(|state| &mut state.unrecorded, why);
     }
 

@@ -8,6 +8,7 @@ use tokio::task::JoinError;
 
 use crate::clock::{now, now_ms};
 use crate::status::{ErrorKind, RoutineState, TickResult, TickStatus, Time};
+use crate::swap::Ident;
 
 /// Whether a tick commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl SyncReport {
             number: 0,
             started: Time(now_ms()),
             at: now(),
-            sha256: String::new(),
+            ident: None,
         };
         Self::new(
             replica.to_owned(),
@@ -132,7 +133,8 @@ pub(super) struct Begun {
     pub(super) number: u64,
     pub(super) started: Time,
     pub(super) at: Instant,
-    pub(super) sha256: String,
+    /// The policy that runs, where there is one.
+    pub(super) ident: Option<Ident>,
 }
 
 impl Begun {
@@ -165,6 +167,8 @@ impl Begun {
         answer_time: Option<Duration>,
     ) -> Ended {
         let duration = now().saturating_duration_since(self.at);
+        let ident = self.ident.map(|ident| (ident.id, ident.sha256));
+        let (id, sha256) = ident.unwrap_or_default();
         let (error_kind, error) = fault.map(|fault| (fault.kind, fault.text)).unzip();
         let tick = TickStatus {
             number: self.number,
@@ -173,8 +177,8 @@ impl Begun {
             result,
             error,
             error_kind,
-            id: self.sha256.clone(),
-            sha256: self.sha256,
+            id,
+            sha256,
         };
         Ended::Ran {
             tick,

@@ -1,5 +1,6 @@
 //! One slot of a replica: its state, and the task that runs its ticks one after another.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,16 +16,21 @@ use crate::events::{Event, Telling};
 use crate::policy::Memory;
 use crate::schedule::Schedule;
 use crate::status::{RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time};
+use crate::swap::{Standing, Way};
 
 /// What a slot knows.
-#[derive(Default)]
 pub(super) struct SlotState {
-    pub(super) live: Option<Live>,
-    pub(super) refusal: Option<String>,
+    pub(super) way: Way<Live>,
+    /// How often each transition of the way came.
+    pub(super) transitions: BTreeMap<&'static str, u64>,
+    /// A trial is under way.
+    pub(super) trying: bool,
     pub(super) paused: bool,
     pub(super) schedule: Option<Schedule>,
     pub(super) asked: Vec<(Mode, oneshot::Sender<SyncReport>)>,
     pub(super) memory: Memory,
+    /// While what runs is in probation: what the last good policy remembered when it was left.
+    pub(super) aside: Option<Memory>,
     /// No tick has ended since the role was taken: what an earlier role's ticks came to says nothing any more.
     waiting: bool,
     begun: u64,
@@ -34,6 +40,31 @@ pub(super) struct SlotState {
     last_tick: Option<TickStatus>,
     last_success: Option<Time>,
     told: Told,
+}
+
+/// The four slots of a replica.
+pub(super) struct Slots([SlotState; 4]);
+
+impl Slots {
+    pub(super) fn new(make: impl FnMut(Slot) -> SlotState) -> Self {
+        Self(Slot::ALL.map(make))
+    }
+
+    pub(super) fn of(&self, slot: Slot) -> &SlotState {
+        &self.0[slot as usize]
+    }
+
+    pub(super) fn of_mut(&mut self, slot: Slot) -> &mut SlotState {
+        &mut self.0[slot as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &SlotState)> {
+        Slot::ALL.into_iter().zip(&self.0)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Slot, &mut SlotState)> {
+        Slot::ALL.into_iter().zip(&mut self.0)
+    }
 }
 
 /// What was last told of the slot, and how often in a row.
@@ -66,12 +97,35 @@ impl Told {
 
 impl SlotState {
     /// A slot as its record left it.
-    pub(super) fn recorded(paused: bool, memory: Memory) -> Self {
+    pub(super) fn recorded(
+        way: Way<Live>,
+        paused: bool,
+        memory: Memory,
+        aside: Option<Memory>,
+    ) -> Self {
         Self {
+            way,
+            transitions: BTreeMap::new(),
+            trying: false,
             paused,
+            schedule: None,
+            asked: Vec::new(),
             memory,
-            ..Self::default()
+            aside,
+            waiting: true,
+            begun: 0,
+            ticks: 0,
+            failures: 0,
+            missed_before: 0,
+            last_tick: None,
+            last_success: None,
+            told: Told::default(),
         }
+    }
+
+    /// What of it outlives a restart, beside the pause: the way's standing, and both memories.
+    pub(super) fn to_record(&mut self) -> (Standing<Live>, Memory, Option<Memory>) {
+        (self.way.standing(), self.memory.clone(), self.aside.clone())
     }
 
     /// What the ticks since the role was taken came to.
@@ -90,12 +144,16 @@ impl SlotState {
         RoutineStatus {
             name: slot,
             state,
-            policy: self.live.as_ref().map(Live::status),
-            candidate: None,
-            last_refusal: None,
-            probation: None,
-            note: self.refusal.clone(),
-            transitions: std::collections::BTreeMap::new(),
+            policy: self.way.live_status(),
+            candidate: self.way.candidate_status(),
+            last_refusal: self.way.last_refusal().cloned(),
+            probation: self.way.probation_status(),
+            note: self.way.note().map(str::to_owned),
+            transitions: self
+                .transitions
+                .iter()
+                .map(|(name, count)| ((*name).to_owned(), *count))
+                .collect(),
             ticks: self.ticks,
             failures: self.failures,
             missed: self.missed_before + self.schedule.as_ref().map_or(0, Schedule::missed),
@@ -105,18 +163,6 @@ impl SlotState {
                 .map(|kind| table_status(kind, replica))
                 .collect(),
         }
-    }
-
-    /// Puts another policy in. Whether it is another: the same content with the same settings is not.
-    pub(super) fn exchange(&mut self, live: Live) -> bool {
-        self.refusal = None;
-        let same = self.live.as_ref().is_some_and(|old| {
-            old.policy.sha256() == live.policy.sha256() && old.settings == live.settings
-        });
-        if !same {
-            self.live = Some(live);
-        }
-        !same
     }
 
     /// Takes another schedule, or none, and keeps the count of what was missed.
@@ -194,7 +240,7 @@ fn next(replica: &Inner, slot: Slot) -> Step {
     let mut state = replica.state();
     let term = *replica.term.borrow();
     let stopping = state.stopping;
-    let in_slot = state.slots.entry(slot).or_default();
+    let in_slot = state.slots.of_mut(slot);
     if stopping {
         in_slot.asked.clear();
         return Step::Stop;
@@ -244,6 +290,10 @@ async fn sleep(replica: &Inner, slot: Slot, until: Option<std::time::Instant>) {
 }
 
 async fn tick(replica: &Arc<Inner>, slot: Slot, run: Run) {
+    if !replica.shared.scheduled {
+        // Nobody may come again for long: what is on its way gets in before, not after.
+        replica.trial_ended(slot).await;
+    }
     let attempt = Attempt::new(Arc::clone(replica), slot, run.mode, run.term);
     let begun = attempt.begun();
     let ended = match replica.shared.pool.spawn(attempt.run()).await {
@@ -257,12 +307,12 @@ async fn tick(replica: &Arc<Inner>, slot: Slot, run: Run) {
     }
 }
 
-fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport {
+fn conclude(replica: &Arc<Inner>, slot: Slot, run: &Run, ended: Ended) -> SyncReport {
     let name = replica.name.clone();
     let event = {
         let mut state = replica.state();
         let same_term = *replica.term.borrow() == run.term;
-        let in_slot = state.slots.entry(slot).or_default();
+        let in_slot = state.slots.of_mut(slot);
         if let Some(schedule) = in_slot
             .schedule
             .as_mut()
@@ -303,6 +353,11 @@ fn conclude(replica: &Inner, slot: Slot, run: &Run, ended: Ended) -> SyncReport 
     if let Some(event) = event {
         let telling = replica.slot(slot, |state| state.told.next(&event));
         replica.emit(event, telling);
+    }
+    if let (Mode::Commit, Ended::Ran { tick, .. }) = (run.mode, &ended)
+        && matches!(tick.result, TickResult::Updated | TickResult::Unchanged)
+    {
+        replica.ticked_well(slot, &tick.id);
     }
     let mut report = SyncReport::new(name, slot, ended);
     if let Some(state) = report.not_run {

@@ -9,9 +9,11 @@ use super::asked::Asked;
 use super::files::{self, Looked};
 use super::live::Live;
 use super::outcome::{Begun, Ended, Fault, Mode, TableChange};
+use super::trial::{Basis, Left, is_outside};
 use crate::clock::{now, now_ms};
-use crate::policy::{Done, Failure, Fetch, FetchError, Limits, Memory, RunError, Tick};
+use crate::policy::{Done, Failure, Limits, Memory, RunError};
 use crate::status::{ErrorKind, RoutineState, TickResult, Time};
+use crate::swap::Entrant;
 use crate::telemetry::chain;
 
 /// A tick that is about to run.
@@ -29,17 +31,14 @@ pub(super) struct Attempt {
 impl Attempt {
     pub(super) fn new(replica: Arc<Inner>, slot: Slot, mode: Mode, term: u64) -> Self {
         let (live, number) = replica.slot(slot, |state| {
-            (state.live.clone(), state.next_number(mode == Mode::Commit))
+            let live = state.way.live().cloned();
+            (live, state.next_number(mode == Mode::Commit))
         });
-        let sha256 = live
-            .as_ref()
-            .map(|live| live.policy.sha256().to_owned())
-            .unwrap_or_default();
         let begun = Begun {
             number,
             started: Time(now_ms()),
             at: now(),
-            sha256,
+            ident: live.as_ref().map(|live| live.ident().clone()),
         };
         let adoptions = replica.state().adoptions;
         Self {
@@ -58,7 +57,7 @@ impl Attempt {
     }
 
     /// Runs on the pool.
-    pub(super) async fn run(self) -> Ended {
+    pub(super) async fn run(mut self) -> Ended {
         let mut term = self.replica.term.subscribe();
         let term_ended = async {
             // The sender lives in the replica that this holds.
@@ -68,15 +67,61 @@ impl Attempt {
             Ok(prepared) => prepared,
             Err(ended) => return ended,
         };
+        let basis = self.basis(&asked);
         let ran = tokio::select! {
             biased;
             () = term_ended => return Ended::Cancelled,
-            ran = live.policy.run(self.tick(&live, &asked)) => ran,
+            ran = self.decide(&live, &basis) => ran,
         };
-        match ran.result {
-            Ok(done) => self.leave(&live, done, rewritten, &asked).await,
-            Err(error) => self.begun.clone().failed(fault(&error, &asked)),
+        match ran {
+            Decided::Done(live, done) => self.leave(&live, done, rewritten, &asked).await,
+            Decided::Failed(error) => self.begun.clone().failed(fault(&error, &asked)),
         }
+    }
+
+    /// Runs the policy, and whatever the slot's way of swapping wants beside it.
+    async fn decide(&mut self, live: &Live, basis: &Basis) -> Decided {
+        let ran = basis.run(live).await;
+        if self.mode == Mode::Commit {
+            let left = Left::of(live, &ran.result);
+            self.replica.try_beside(self.slot, &live.ident().id, basis, left);
+        }
+        match ran.result {
+            Ok(done) => Decided::Done(live.clone(), done),
+            Err(error) if self.mode == Mode::Commit && !is_outside(&error) => {
+                self.measure(live, basis, error).await
+            }
+            Err(error) => Decided::Failed(error),
+        }
+    }
+
+    /// In probation: would the last good policy have failed too, on the same answers? If not, it runs again from this tick on.
+    async fn measure(&mut self, live: &Live, basis: &Basis, error: RunError) -> Decided {
+        let (good, aside) = self.replica.slot(self.slot, |state| {
+            let measure = state.way.measure().cloned();
+            (measure, state.aside.clone().unwrap_or_default())
+        });
+        let Some(good) = good else {
+            return Decided::Failed(error);
+        };
+        let basis = Basis {
+            memory: aside,
+            ..basis.clone()
+        };
+        let Ok(done) = basis.run(&good).await.result else {
+            // It is the master's doing.
+            return Decided::Failed(error);
+        };
+        let reason = format!(
+            "tick {} failed, and the last good policy did it on the same answers: {}",
+            self.begun.number,
+            chain(&error)
+        );
+        if !self.replica.did_worse(self.slot, &live.ident().id, reason) {
+            return Decided::Failed(error);
+        }
+        self.begun.ident = Some(good.ident().clone());
+        Decided::Done(good, done)
     }
 
     /// Everything that may be in the way, in the order of the states.
@@ -110,35 +155,12 @@ impl Attempt {
         }
     }
 
-    fn tick(&self, live: &Live, asked: &Arc<Asked>) -> Tick {
-        let (current, memory) = {
-            let state = self.replica.state();
-            let memory = state
-                .slots
-                .get(&self.slot)
-                .map(|slot| slot.memory.clone())
-                .unwrap_or_default();
-            (state.tables.clone(), memory)
-        };
-        let config = &self.replica.config;
-        let limits = Limits::default();
-        Tick {
-            number: self.begun.number,
-            started_at: self.begun.started.0,
-            current,
-            settings: live.settings.clone(),
-            memory,
-            fetch: Arc::clone(asked) as Arc<dyn Fetch>,
-            // A tick may wait for its one or two answers, each within its own deadline.
-            limits: Limits {
-                tick_time: limits
-                    .tick_time
-                    .max(config.request_timeout.saturating_mul(3)),
-                ..limits
-            },
-            replica: self.replica.name.clone(),
-            slot: self.slot,
-        }
+    fn basis(&self, asked: &Arc<Asked>) -> Basis {
+        let Begun {
+            number, started, ..
+        } = self.begun;
+        let limits = self.replica.config.limits(self.slot);
+        basis(&self.replica, self.slot, number, started, limits, Arc::clone(asked))
     }
 
     /// The policy is content: commits what differs, or only tells it.
@@ -154,7 +176,7 @@ impl Attempt {
         let unmet = done
             .failed_fetches
             .into_iter()
-            .find(|(kind, error)| counts_as_failure(live, kind, error));
+            .find(|(kind, error)| live.depends_on(kind, error));
         let begun = self.begun.clone();
         let committed = match self.mode {
             Mode::DryRun => Ok(()),
@@ -226,7 +248,8 @@ impl Attempt {
         memory: Option<Memory>,
     ) -> Result<(), Stop> {
         let replica = Arc::clone(&self.replica);
-        let (slot, term, adoptions, policy) = (self.slot, self.term, self.adoptions, live.status());
+        let policy = live.status(self.begun.started);
+        let (slot, term, adoptions) = (self.slot, self.term, self.adoptions);
         let memory = memory.filter(|memory| replica.slot(slot, |state| state.memory != *memory));
         if drafts.is_empty() && memory.is_none() {
             return Ok(());
@@ -244,10 +267,19 @@ impl Attempt {
                 notes.into_iter().for_each(|note| replica.emit_note(note));
             }
             if let Some(memory) = memory {
-                files.remember(slot, memory.clone());
-                replica.slot(slot, |state| state.memory = memory);
+                // What came into the slot meanwhile has a memory of its own.
+                let runs = replica.slot(slot, |state| {
+                    let runs = state.way.live().is_some_and(|live| live.ident().id == policy.id);
+                    if runs {
+                        state.memory.clone_from(&memory);
+                    }
+                    runs
+                });
+                if runs {
+                    files.remember(slot, memory);
+                }
             }
-            replica.set_unrecorded(files.save().err());
+            replica.set_unrecorded(files.save().err().as_ref());
             Ok(Ok(()))
         };
         self.with_files(run)
@@ -272,10 +304,36 @@ fn fault(error: &RunError, asked: &Asked) -> Fault {
     }
 }
 
-/// A policy may go on without a table that the master does not have; anything else is told, although its drafts stand.
-fn counts_as_failure(live: &Live, kind: &'static TableKind, error: &FetchError) -> bool {
-    let writes = &live.policy.description().writes;
-    writes.contains(&kind) && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
+/// What a tick of the slot works on, with the tables and the memory of now.
+pub(super) fn basis(
+    replica: &Inner,
+    slot: Slot,
+    number: u64,
+    started: Time,
+    limits: Limits,
+    asked: Arc<Asked>,
+) -> Basis {
+    let (current, memory) = {
+        let state = replica.state();
+        (state.tables.clone(), state.slots.of(slot).memory.clone())
+    };
+    Basis {
+        number,
+        started,
+        current,
+        memory,
+        asked,
+        limits,
+        replica: replica.name.clone(),
+        slot,
+    }
+}
+
+/// What came of running the policy.
+enum Decided {
+    /// This one's drafts are the tick's.
+    Done(Live, Done),
+    Failed(RunError),
 }
 
 /// Why a commit went no further.

@@ -1,0 +1,368 @@
+//! What a slot's way of swapping asks for, done: trials run, memory set aside, records written, everything told.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use locum_tables::Slot;
+
+use super::asked::Asked;
+use super::live::Live;
+use super::plan::{PlanError, PlanReport, plan};
+use super::slot::SlotState;
+use super::tick::basis;
+use super::trial::{Basis, Left};
+use super::{CommandError, Inner, Replica};
+use crate::clock::{now, now_ms};
+use crate::config::Role;
+use crate::events::{Event, Telling, Transition};
+use crate::policy::Policy;
+use crate::status::{Stage, Time};
+use crate::swap::{Action, Command, Entrant, Event as SwapEvent, Ident, Outcome, Refused, Verdict};
+use crate::telemetry::chain;
+
+/// What a plugin file holds now.
+pub(crate) enum Offer<'a> {
+    /// A component, by its hash. It is still to be judged.
+    Content(&'a str),
+    /// A component that was checked and compiled.
+    Judged(&'a str, Result<&'a Policy, &'a Refused>),
+    /// The file is not there.
+    Missing(&'a str),
+    /// It cannot be read.
+    Unreadable(&'a str),
+}
+
+/// A tick that comes within this is waited for: a trial then needs no answers of its own.
+const SOON: Duration = Duration::from_secs(1);
+
+impl Replica {
+    /// Offers what a plugin file holds now to a slot that uses the file.
+    pub(crate) fn offer(&self, slot: Slot, offer: &Offer<'_>, file: &Path) {
+        let given = self.0.config.settings(slot);
+        match offer {
+            Offer::Content(sha256) => {
+                self.0.step(slot, SwapEvent::Found(Ident::new(sha256, &given)));
+            }
+            Offer::Judged(sha256, judged) => {
+                let ident = Ident::new(sha256, &given);
+                let id = ident.id.clone();
+                let fits = judged.map_err(Clone::clone).and_then(|policy| {
+                    Live::settled(policy, slot, given, file).map_err(|refusal| Refused {
+                        stage: refusal.stage(),
+                        reason: format!("{} is refused: {}", file.display(), chain(&refusal)),
+                    })
+                });
+                self.0.step(slot, SwapEvent::Found(ident));
+                self.0.step(slot, SwapEvent::Judged { id, verdict: fits });
+            }
+            Offer::Missing(note) => {
+                let note = self.0.and_what_runs(slot, note);
+                self.0.step(slot, SwapEvent::Missing(note));
+            }
+            Offer::Unreadable(reason) => {
+                self.0.step(slot, SwapEvent::Unreadable((*reason).to_owned()));
+            }
+        }
+    }
+
+    /// Lets the held candidate of a slot in.
+    ///
+    /// # Errors
+    /// [`CommandError::NotPossible`]: nothing is held.
+    pub async fn accept(&self, slot: Slot) -> Result<(), CommandError> {
+        self.command(slot, Command::Accept).await
+    }
+
+    /// Turns the candidate of a slot away; it is quarantined.
+    ///
+    /// # Errors
+    /// [`CommandError::NotPossible`]: there is no candidate.
+    pub async fn reject(&self, slot: Slot) -> Result<(), CommandError> {
+        self.command(slot, Command::Reject).await
+    }
+
+    /// Goes back to the last good policy; the one that runs is quarantined.
+    ///
+    /// # Errors
+    /// [`CommandError::NotPossible`]: there is none to go back to.
+    pub async fn roll_back(&self, slot: Slot) -> Result<(), CommandError> {
+        self.command(slot, Command::RollBack).await
+    }
+
+    /// Lifts the quarantine of what begins with `id`, by id or component hash, in every slot. In how many there was one.
+    ///
+    /// # Errors
+    /// [`CommandError::NotRecorded`].
+    pub async fn forget(&self, id: &str) -> Result<usize, CommandError> {
+        let mut slots = 0;
+        for slot in Slot::ALL {
+            match self.command(slot, Command::Forget(id.to_owned())).await {
+                Ok(()) => slots += 1,
+                Err(CommandError::NotPossible(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(slots)
+    }
+
+    async fn command(&self, slot: Slot, command: Command) -> Result<(), CommandError> {
+        let actions = {
+            let mut state = self.0.state();
+            let in_slot = state.slots.of_mut(slot);
+            let actions = in_slot
+                .way
+                .command(Time(now_ms()), command)
+                .map_err(CommandError::NotPossible)?;
+            in_slot.move_memory(&actions);
+            actions
+        };
+        self.0.perform(slot, actions);
+        self.0.record_swaps().await.map_err(CommandError::NotRecorded)
+    }
+
+    /// What a component would change in a slot now, against what runs there: both run on the same answers, and nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// [`PlanError`].
+    pub async fn plan(&self, slot: Slot, component: Arc<[u8]>) -> Result<PlanReport, PlanError> {
+        let live = self
+            .0
+            .slot(slot, |state| state.way.live().cloned())
+            .ok_or_else(|| PlanError::NotNow("no policy runs in this slot".to_owned()))?;
+        let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
+        let inner = Arc::clone(&self.0);
+        let planned = self.0.shared.pool.spawn(async move {
+            plan(&inner.config, &live, component, &basis).await
+        });
+        planned
+            .await
+            .unwrap_or_else(|error| Err(PlanError::NotNow(error.to_string())))
+    }
+}
+
+impl Inner {
+    /// Takes in what happened to a slot's policies, and does what follows.
+    pub(super) fn step(self: &Arc<Self>, slot: Slot, event: SwapEvent<Live>) {
+        let actions = self.slot(slot, |state| {
+            let actions = state.way.handle(Time(now_ms()), event);
+            // Before a tick can see the other policy.
+            state.move_memory(&actions);
+            actions
+        });
+        self.perform(slot, actions);
+    }
+
+    fn perform(self: &Arc<Self>, slot: Slot, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Tell(transition) => self.tell(slot, transition),
+                Action::Try => self.try_soon(slot),
+                Action::Record => self.record_soon(),
+                Action::SetMemoryAside | Action::BringMemoryBack | Action::DropMemoryAside => {}
+            }
+        }
+    }
+
+    fn tell(&self, slot: Slot, transition: Transition) {
+        self.slot(slot, |state| {
+            *state.transitions.entry(transition.name()).or_default() += 1;
+        });
+        let event = Event::Swap {
+            replica: self.name.clone(),
+            slot,
+            transition,
+        };
+        self.emit(event, Telling::default());
+    }
+
+    /// A policy's first good tick after another, and so on.
+    pub(super) fn ticked_well(self: &Arc<Self>, slot: Slot, id: &str) {
+        let event = SwapEvent::Ticked {
+            id: id.to_owned(),
+            outcome: Outcome::Good,
+        };
+        self.step(slot, event);
+    }
+
+    /// What runs failed where the last good policy does not. Whether that one runs again.
+    pub(super) fn did_worse(self: &Arc<Self>, slot: Slot, id: &str, reason: String) -> bool {
+        let event = SwapEvent::Ticked {
+            id: id.to_owned(),
+            outcome: Outcome::Worse(reason),
+        };
+        self.step(slot, event);
+        self.slot(slot, |state| {
+            state.way.live().is_some_and(|live| live.ident().id != id)
+        })
+    }
+
+    fn and_what_runs(&self, slot: Slot, note: &str) -> String {
+        let live = self.slot(slot, |state| state.way.live_status());
+        match live {
+            Some(live) => format!("{note}; {} {:.8} goes on", live.name, live.sha256),
+            None => note.to_owned(),
+        }
+    }
+
+    /// Tries the candidate: the next tick takes it along if it comes soon, else it is tried by itself.
+    fn try_soon(self: &Arc<Self>, slot: Slot) {
+        if self.shared.read_only || self.ticks_soon(slot) {
+            return;
+        }
+        if let Some(pair) = self.begin_trial(slot) {
+            let inner = Arc::clone(self);
+            self.shared.pool.spawn(async move {
+                let verdict = match inner.basis(slot) {
+                    Ok(basis) => inner.try_alone(&basis, &pair).await,
+                    Err(why) => Verdict::Nothing(why),
+                };
+                inner.end_trial(slot, pair, verdict);
+            });
+        }
+    }
+
+    async fn try_alone(&self, basis: &Basis, pair: &Pair) -> Verdict {
+        let ran = basis.run(&pair.live).await;
+        let left = Left::of(&pair.live, &ran.result);
+        basis.try_out(&pair.candidate, &left, &self.config).await
+    }
+
+    /// Tries the candidate, if there is one, on what a tick worked on, beside whatever the slot does next.
+    pub(super) fn try_beside(self: &Arc<Self>, slot: Slot, id: &str, basis: &Basis, left: Left) {
+        let Some(pair) = self.begin_trial(slot) else {
+            return;
+        };
+        let (inner, basis, id) = (Arc::clone(self), basis.clone(), id.to_owned());
+        self.shared.pool.spawn(async move {
+            let verdict = match pair.live.ident().id == id {
+                true => basis.try_out(&pair.candidate, &left, &inner.config).await,
+                false => Verdict::Nothing("another policy came to run meanwhile".to_owned()),
+            };
+            inner.end_trial(slot, pair, verdict);
+        });
+    }
+
+    fn ticks_soon(&self, slot: Slot) -> bool {
+        let state = self.state();
+        let in_slot = state.slots.of(slot);
+        let due = in_slot.schedule.as_ref().map(|schedule| schedule.wake_at());
+        match due {
+            _ if self.obstacle(&state, in_slot).is_some() => false,
+            // None while a tick runs, which takes the candidate along if it has not come that far.
+            Some(due) => due.is_none_or(|due| due <= now() + SOON),
+            None => false,
+        }
+    }
+
+    /// What runs and what is to be tried, if there is both and no trial yet.
+    fn begin_trial(&self, slot: Slot) -> Option<Pair> {
+        self.slot(slot, |state| {
+            let pair = Pair {
+                live: state.way.live()?.clone(),
+                candidate: state.way.to_try()?.clone(),
+            };
+            (!std::mem::replace(&mut state.trying, true)).then_some(pair)
+        })
+    }
+
+    fn end_trial(self: &Arc<Self>, slot: Slot, pair: Pair, verdict: Verdict) {
+        self.slot(slot, |state| state.trying = false);
+        let event = SwapEvent::Tried {
+            id: pair.candidate.ident().id.clone(),
+            against: pair.live.ident().id.clone(),
+            verdict,
+        };
+        self.step(slot, event);
+        self.tried.send_modify(|ended| *ended += 1);
+        // One that came while this was under way.
+        let another = self.slot(slot, |state| {
+            state.way.to_try().is_some_and(|next| next.ident() != pair.candidate.ident())
+        });
+        if another {
+            self.try_soon(slot);
+        }
+    }
+
+    /// Waits until no trial of the slot is under way.
+    pub(super) async fn trial_ended(&self, slot: Slot) {
+        let mut tried = self.tried.subscribe();
+        while self.slot(slot, |state| state.trying) {
+            // The sender lives in this replica.
+            let _ = tried.changed().await;
+        }
+    }
+
+    /// What a tick would work on now, with answers of its own; or why there would be none.
+    fn basis(self: &Arc<Self>, slot: Slot) -> Result<Basis, String> {
+        let obstacle = {
+            let state = self.state();
+            self.obstacle(&state, state.slots.of(slot))
+        };
+        if let Some(obstacle) = obstacle {
+            return Err(format!("the routine does not tick: {obstacle}"));
+        }
+        let (master, fetch) = self.way_to_master().map_err(|state| state.to_string())?;
+        let limits = self.config.limits(slot);
+        let asked = Asked::new(master, fetch, self.config.request_timeout);
+        let number = self.slot(slot, |state| state.next_number(false));
+        Ok(basis(self, slot, number, Time(now_ms()), limits, Arc::new(asked)))
+    }
+
+    /// Puts what is to outlive a restart on disk, soon: nothing on the way to an exchange waits for the disk.
+    fn record_soon(self: &Arc<Self>) {
+        if self.shared.read_only || self.unrecorded_swaps.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let inner = Arc::clone(self);
+        self.shared.io.spawn(async move {
+            // What went wrong is in the status.
+            let _ = inner.record_swaps().await;
+        });
+    }
+
+    /// Puts what is to outlive a restart on disk now, if it is not there yet.
+    pub(super) async fn record_swaps(self: &Arc<Self>) -> Result<(), String> {
+        let inner = Arc::clone(self);
+        let recorded = self.with_files(move |files| {
+            if !inner.unrecorded_swaps.swap(false, Ordering::AcqRel) {
+                return Ok(());
+            }
+            let noted = Slot::ALL.into_iter().try_for_each(|slot| {
+                let (standing, memory, aside) = inner.slot(slot, SlotState::to_record);
+                files.record_swap(slot, &standing, memory, aside)
+            });
+            // One component that cannot be kept does not keep the rest from being recorded.
+            let saved = files.save().and(noted);
+            inner.set_unrecorded(saved.as_ref().err());
+            saved.map_err(|error| chain(&error))
+        });
+        recorded.await.unwrap_or_else(Err)
+    }
+}
+
+/// The two of a trial.
+struct Pair {
+    live: Live,
+    candidate: Live,
+}
+
+impl SlotState {
+    /// Does what the actions say of memory.
+    pub(super) fn move_memory(&mut self, actions: &[Action]) {
+        for action in actions {
+            match action {
+                Action::SetMemoryAside => self.aside = Some(self.memory.clone()),
+                Action::BringMemoryBack => {
+                    if let Some(aside) = self.aside.take() {
+                        self.memory = aside;
+                    }
+                }
+                Action::DropMemoryAside => self.aside = None,
+                Action::Tell(_) | Action::Try | Action::Record => {}
+            }
+        }
+    }
+}
