@@ -8,8 +8,8 @@
 
 mod files;
 mod quiet;
-mod watch;
 mod route;
+mod watch;
 
 pub(crate) use files::{Content, Files, Seen};
 pub(crate) use quiet::Quiet;
