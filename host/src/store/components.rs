@@ -39,6 +39,11 @@ pub struct Components {
 }
 
 impl Components {
+    /// The copies of the host that has this state directory.
+    pub fn of_state(state_directory: &Path) -> Self {
+        Self::new(state_directory.join("components"))
+    }
+
     /// Copies in `folder`, which is made with the first of them.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {

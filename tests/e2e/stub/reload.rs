@@ -172,11 +172,7 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
     }
     stage.replace(Slot::Topic, &marker("marker-v1"));
     watched.loaded(Slot::Topic).await;
-    assert_eq!(
-        watched.routine(Slot::Topic).note,
-        None,
-        "all is well again"
-    );
+    assert_eq!(watched.routine(Slot::Topic).note, None, "all is well again");
     Pass::of(&watched.host).await;
     assert_eq!(marks(&stage), ["marker-v1"]);
 }
@@ -228,7 +224,12 @@ async fn a_plugin_folder_that_appears_later_is_taken_then() {
     let mut missing = Slot::ALL.to_vec();
     watched
         .until(|event| {
-            if let locum::Event::Swap { slot, transition: locum::Transition::Live { .. }, .. } = event {
+            if let Event::Swap {
+                slot,
+                transition: Transition::Live { .. },
+                ..
+            } = event
+            {
                 missing.retain(|other| other != slot);
             }
             missing.is_empty().then_some(())

@@ -24,7 +24,7 @@ impl Folder {
         let path = root.path().join("state/components");
         Self {
             _root: root,
-            components: Components::new(&path),
+            components: Components::of_state(path.parent().unwrap()),
             path,
         }
     }
