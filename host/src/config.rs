@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -13,9 +14,11 @@ use locum_tables::Slot;
 use serde::{Deserialize, Serialize};
 
 mod limits;
+mod slots;
 mod units;
 
 pub use limits::{Limits, TrialConfig};
+use slots::{LimitsTable, SlotDefaults, TrialTable, in_range};
 use units::{Mode, Size, Span};
 
 /// Everything an operator may set.
@@ -147,16 +150,9 @@ impl ReplicaConfig {
 
     /// What a tick of `slot` may use. Where nothing else is said it may always wait for its one or two answers.
     pub fn limits(&self, slot: Slot) -> Limits {
-        let configured = self.routine(slot).and_then(|routine| routine.limits.clone());
-        configured.unwrap_or_else(|| {
-            let limits = Limits::default();
-            Limits {
-                tick_time: limits
-                    .tick_time
-                    .max(self.request_timeout.saturating_mul(3)),
-                ..limits
-            }
-        })
+        self.routine(slot)
+            .and_then(|routine| routine.limits.clone())
+            .unwrap_or_else(|| Limits::for_timeout(self.request_timeout))
     }
 
     /// How far a candidate for `slot` may differ in its trial.
@@ -316,6 +312,8 @@ struct ConfigFile {
     host: HostTable,
     #[serde(default)]
     plugins: PluginsTable,
+    limits: Option<LimitsTable>,
+    trial: Option<TrialTable>,
     #[serde(default)]
     replica: BTreeMap<String, ReplicaTable>,
 }
@@ -341,6 +339,7 @@ struct PluginsTable {
     quiet_period: Option<Span>,
     max_wait: Option<Span>,
     check_period: Option<Span>,
+    probation_ticks: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -376,14 +375,23 @@ struct RoutineTable {
     plugin: Option<PathBuf>,
     period: Option<Span>,
     settings: BTreeMap<String, toml::Value>,
+    limits: Option<LimitsTable>,
+    trial: Option<TrialTable>,
 }
 
 impl ConfigFile {
     fn resolve(self, base: &Path) -> Result<Config, String> {
+        let defaults = SlotDefaults::new(self.limits, self.trial)?;
         let replicas = self
             .replica
             .into_iter()
-            .map(|(name, table)| Ok((checked_name(name)?, table.resolve(base)?)))
+            .map(|(name, table)| {
+                let name = checked_name(name)?;
+                let replica = table
+                    .resolve(base, &defaults)
+                    .map_err(|error| format!("replica `{name}`: {error}"))?;
+                Ok((name, replica))
+            })
             .collect::<Result<BTreeMap<_, _>, String>>()?;
         let state_directory = checked_directory(base, &self.host.state_directory)?;
         refuse_shared_directories(&replicas, &state_directory)?;
@@ -413,13 +421,19 @@ impl PluginsTable {
                 defaults.check_period,
                 SECOND,
             )?,
+            probation_ticks: in_range(
+                "probation-ticks",
+                self.probation_ticks.unwrap_or(defaults.probation_ticks),
+                PROBATION_TICKS,
+                |ticks| ticks,
+            )?,
             ..defaults
         })
     }
 }
 
 impl ReplicaTable {
-    fn resolve(self, base: &Path) -> Result<ReplicaConfig, String> {
+    fn resolve(self, base: &Path, slots: &SlotDefaults) -> Result<ReplicaConfig, String> {
         let defaults = ReplicaConfig::new(checked_directory(base, &self.directory)?);
         let own_address = self
             .own_address
@@ -428,6 +442,12 @@ impl ReplicaTable {
         if frame_limit < SMALLEST_FRAME {
             return Err(format!("`frame-limit`: at least {SMALLEST_FRAME} bytes"));
         }
+        let request_timeout = bounded(
+            "request-timeout",
+            self.request_timeout,
+            defaults.request_timeout,
+            MOMENT,
+        )?;
         Ok(ReplicaConfig {
             master: Some(checked_address("master", self.master)?),
             own_address: own_address.transpose()?,
@@ -439,24 +459,24 @@ impl ReplicaTable {
                 Duration::ZERO,
             )?,
             period: period(self.period)?.unwrap_or(defaults.period),
-            request_timeout: bounded(
-                "request-timeout",
-                self.request_timeout,
-                defaults.request_timeout,
-                MOMENT,
-            )?,
+            request_timeout,
             frame_limit,
             file_mode: self.file_mode.map_or(defaults.file_mode, u32::from),
             file_owner: self.file_owner,
             file_group: self.file_group,
-            routines: self.routine.resolve()?,
+            routines: self.routine.resolve(slots, request_timeout)?,
             ..defaults
         })
     }
 }
 
 impl RoutineTables {
-    fn resolve(self) -> Result<BTreeMap<Slot, RoutineConfig>, String> {
+    /// A slot has an entry if it has a table, or something is said to all.
+    fn resolve(
+        self,
+        slots: &SlotDefaults,
+        request_timeout: Duration,
+    ) -> Result<BTreeMap<Slot, RoutineConfig>, String> {
         [
             (Slot::Topic, self.topic),
             (Slot::Offset, self.offset),
@@ -464,14 +484,24 @@ impl RoutineTables {
             (Slot::Subgroup, self.subgroup),
         ]
         .into_iter()
-        .filter_map(|(slot, table)| Some((slot, table?)))
-        .map(|(slot, table)| Ok((slot, table.resolve()?)))
+        .filter(|(_, table)| table.is_some() || !slots.say_nothing())
+        .map(|(slot, table)| {
+            let routine = table
+                .unwrap_or_default()
+                .resolve(slots, request_timeout)
+                .map_err(|error| format!("routine `{slot}`: {error}"))?;
+            Ok((slot, routine))
+        })
         .collect()
     }
 }
 
 impl RoutineTable {
-    fn resolve(self) -> Result<RoutineConfig, String> {
+    fn resolve(
+        self,
+        slots: &SlotDefaults,
+        request_timeout: Duration,
+    ) -> Result<RoutineConfig, String> {
         Ok(RoutineConfig {
             plugin: self.plugin.map(checked_plugin).transpose()?,
             period: period(self.period)?,
@@ -480,7 +510,8 @@ impl RoutineTable {
                 .into_iter()
                 .map(|(name, value)| Ok((name.clone(), setting_text(&name, value)?)))
                 .collect::<Result<_, String>>()?,
-            ..RoutineConfig::default()
+            limits: slots.limits(self.limits, request_timeout)?,
+            trial: slots.trial(self.trial),
         })
     }
 }
@@ -534,6 +565,8 @@ const MOMENT: Duration = Duration::from_millis(10);
 const SECOND: Duration = Duration::from_secs(1);
 /// The longest: what is longer is a slip of the pen, and would overflow clocks.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+/// A probation has at least one tick: "in probation" means that it can fail.
+const PROBATION_TICKS: RangeInclusive<u32> = 1..=1_000_000;
 /// No answer of a master is smaller.
 const SMALLEST_FRAME: usize = 1024;
 

@@ -23,6 +23,7 @@ use crate::events::{Event, Telling};
 use crate::policy::{Engine, EngineError};
 use crate::replica::{CommandError, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
 use crate::status::{ErrorKind, ReplicaStatus, RoutineState, RoutineStatus, Status};
+use crate::swap::Watcher;
 use crate::telemetry::chain;
 
 /// A running host. Dropping it stops everything without waiting; [`Host::shutdown`] waits for commits under way.
@@ -43,6 +44,7 @@ struct Inner {
     /// Replicas that could not be opened, and are tried again.
     closed: Mutex<BTreeMap<String, Closed>>,
     shared: Arc<Shared>,
+    watcher: Mutex<Watcher>,
     changed: Arc<Notify>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-const KIB: usize = 1024;
-const MIB: usize = 1024 * KIB;
+pub(super) const KIB: usize = 1024;
+pub(super) const MIB: usize = 1024 * KIB;
 
 /// What one tick of a policy may use. Each is a bound for itself; the defaults leave room for a policy that reads a
 /// table of 100,000 entries into its own memory.
@@ -44,6 +44,18 @@ impl Default for Limits {
             log_bytes: 256 * KIB,
             memory_entries: 1_000,
             memory_bytes: MIB,
+        }
+    }
+}
+
+impl Limits {
+    /// The defaults for a replica that waits so long for one answer: where nobody names a `tick-time`, a tick may always wait
+    /// for its one or two answers.
+    pub(super) fn for_timeout(request_timeout: Duration) -> Self {
+        let limits = Self::default();
+        Self {
+            tick_time: limits.tick_time.max(request_timeout.saturating_mul(3)),
+            ..limits
         }
     }
 }

@@ -1,5 +1,8 @@
 use super::*;
 
+/// Limits and trials of slots.
+mod slots;
+
 const WHOLE: &str = r#"
 [host]
 state-directory = "state"

@@ -13,7 +13,7 @@ use super::plugins::{self, COMPILERS};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
 use crate::replica::{Masters, Shared};
-use crate::swap::Files;
+use crate::swap::{Files, Watcher};
 
 /// How many events a listener may lag behind before it misses some.
 const EVENT_BACKLOG: usize = 4096;
@@ -93,6 +93,12 @@ impl HostBuilder {
             read_only: self.read_only,
             probation_ticks: self.plugins.probation_ticks,
         });
+        let changed = Arc::new(Notify::new());
+        let watcher = Watcher::new(
+            self.plugins.directory.clone(),
+            Vec::new(),
+            Arc::clone(&changed),
+        );
         let inner = Arc::new(Inner {
             state_directory: self.state_directory,
             plugins: Mutex::new(Plugins::new(Files::new(
@@ -105,8 +111,13 @@ impl HostBuilder {
             stopped: AtomicBool::new(false),
             closed: Mutex::new(BTreeMap::new()),
             shared,
-            changed: Arc::new(Notify::new()),
+            watcher: Mutex::new(watcher),
+            changed,
         });
+        if self.scheduled {
+            // Before the first look at a file: what changes after it must not be missed.
+            inner.renew_watch().await;
+        }
         let (watching, opening) = (Arc::clone(&inner), Arc::clone(&inner));
         let tasks = [
             tokio::spawn(kept("watching the plugin folder", move || {

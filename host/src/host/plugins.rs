@@ -13,7 +13,7 @@ use crate::config::PluginsConfig;
 use crate::policy::{Engine, Policy};
 use crate::replica::{Offer, Replica};
 use crate::store::{Components, RealDisk};
-use crate::swap::{Content, Files, Quiet, Refused, Seen, Watcher};
+use crate::swap::{Content, Files, Quiet, Refused, Seen};
 use crate::telemetry::chain;
 
 /// What is known of the plugin folder.
@@ -101,6 +101,31 @@ impl Found {
 }
 
 impl Inner {
+    /// Watches what is there now, off the runtime's threads.
+    pub(super) async fn renew_watch(self: &Arc<Self>) {
+        let inner = Arc::clone(self);
+        let trouble = off_thread(move || {
+            let own = inner.own_folders();
+            let mut watcher = inner.watcher.lock();
+            watcher.ignore(own);
+            watcher.renew()
+        })
+        .await;
+        if let Some(trouble) = trouble {
+            tracing::warn!("{trouble}");
+        }
+    }
+
+    /// Where the host itself writes, which is nothing new to it.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.state_directory.clone()];
+        let replicas = self.replicas();
+        folders.extend(replicas.iter().map(|replica| replica.directory().to_owned()));
+        let closed = self.closed.lock();
+        folders.extend(closed.values().map(|closed| closed.config.directory.clone()));
+        folders
+    }
+
     /// Looks at every file that a slot uses. What is new is judged in the background.
     async fn look_at_all(self: &Arc<Self>) {
         let used = |replica: Replica| replica.plugins().map(|(_, file)| file).collect::<Vec<_>>();
@@ -221,7 +246,6 @@ pub(super) async fn watch(host: Arc<Inner>, config: PluginsConfig, scheduled: bo
     if !scheduled {
         return;
     }
-    let mut watcher = Watcher::new(config.directory, Arc::clone(&host.changed));
     let mut quiet = Quiet::new(config.quiet_period, config.max_wait);
     let mut check_at = now() + config.check_period;
     loop {
@@ -232,9 +256,7 @@ pub(super) async fn watch(host: Arc<Inner>, config: PluginsConfig, scheduled: bo
         }
         let check = now() >= check_at;
         if quiet.take_if_due(now()) || check {
-            if let Some(problem) = watcher.renew() {
-                tracing::warn!("{problem}");
-            }
+            host.renew_watch().await;
             host.look_at_all().await;
         }
         if check {

@@ -341,6 +341,11 @@ impl Replica {
         self.0.state().tables.get(name).cloned()
     }
 
+    /// The directory that it fills.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.0.config.directory
+    }
+
     /// The plugin file of each slot.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (Slot, PathBuf)> + '_ {
         Slot::ALL

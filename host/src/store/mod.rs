@@ -1,4 +1,4 @@
-//! A replica's files: atomic commit, locks, `.bak`, whose a directory is, and our own records.
+//! A replica's files: atomic commit, locks, `.bak`, whose a directory is; our own records, and our copies of good components.
 //!
 //! One function changes files (`write`), and each file appears by rename, whole and flushed. What always holds:
 //!
@@ -15,10 +15,12 @@
 
 mod aside;
 mod broker;
+mod components;
 mod content;
 mod directory;
 mod disk;
 mod error;
+mod hexadecimal;
 mod inspect;
 mod json;
 mod kept;
@@ -33,11 +35,15 @@ mod tests;
 mod write;
 
 pub use broker::broker_lock;
+pub use components::Components;
 pub use directory::{Commit, Directory, Standing, Unreadable};
 pub use disk::{Disk, FileIdentity, Holder, Locking, NewFile, Ownership, RealDisk, Stat};
 pub use error::{OpenError, StoreError};
 pub use inspect::{Access, CopyReport, CopyState, Inspection, Loads, TableReport, inspect};
 pub use load::{Adoption, Loaded, LoadedFrom};
 pub use peek::{Peeked, peek};
-pub use record::{CommitRecord, PolicyId, Record, RoleRecord};
+pub use record::{
+    CommitRecord, GoodRecord, PolicyId, ProbationRecord, QuarantineRecord, Record, RoleRecord,
+    SwapRecord,
+};
 pub use recover::{RecoverError, RecoveredFile, Recovery, Replaced, recover};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, Ownership};
 use super::error::StoreError;
+use super::hexadecimal;
 use super::json;
 use super::write::{create_directories, file_name, parent, remove_unfinished};
 
@@ -29,8 +30,73 @@ pub struct Record {
     /// The last commit of each table, by table name.
     pub tables: BTreeMap<String, CommitRecord>,
     /// What each policy keeps between its ticks, by slot name, then by key. Hexadecimal on disk.
-    #[serde(with = "hexadecimal")]
+    #[serde(with = "hexadecimal::by_slot")]
     pub memory: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
+    /// Where each slot is in exchanging its policy, by slot name.
+    pub swaps: BTreeMap<String, SwapRecord>,
+}
+
+/// What a slot must know of its policies after a restart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SwapRecord {
+    /// The last good policy: it ended a probation, or was the first of its slot and had one good tick.
+    pub good: Option<GoodRecord>,
+    /// The last good one before that.
+    pub previous: Option<GoodRecord>,
+    /// The probation that is under way, if one is.
+    pub probation: Option<ProbationRecord>,
+    /// The policies that are not tried again, oldest first.
+    pub quarantine: Vec<QuarantineRecord>,
+    /// The memory of the last good policy while another one is in probation, by key. Hexadecimal on disk.
+    #[serde(with = "hexadecimal::aside")]
+    pub aside: Option<BTreeMap<String, Vec<u8>>>,
+}
+
+/// A policy to return to. Its component is in [`Components`](super::Components).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GoodRecord {
+    /// SHA-256 over component and settings, hexadecimal.
+    pub id: String,
+    /// SHA-256 of the component, hexadecimal.
+    pub sha256: String,
+    /// Its name for itself.
+    pub name: String,
+    /// Its version of itself.
+    pub version: String,
+    /// The file that it was read from, relative to the plugin directory.
+    pub file: String,
+    /// What the operator had set for it, defaults not filled in.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A policy that was exchanged for another and has to show good ticks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProbationRecord {
+    /// Which policy is in probation.
+    pub id: String,
+    /// SHA-256 of its component, hexadecimal.
+    pub sha256: String,
+    /// Good ticks that it still has to show.
+    pub ticks_left: u32,
+    /// The keys that an operator has let it remove, by table name: guards pass these.
+    pub accepted: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A policy that a slot does not try again until it is forgotten.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuarantineRecord {
+    /// Which policy.
+    pub id: String,
+    /// SHA-256 of its component, hexadecimal.
+    pub sha256: String,
+    /// Why, for the operator.
+    pub reason: String,
+    /// Since when, in milliseconds since 1970.
+    pub at: u64,
 }
 
 /// A role set by command. It holds until another command, or until the configured value changes.
@@ -62,6 +128,9 @@ pub struct CommitRecord {
 /// Which policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyId {
+    /// SHA-256 over component and settings, hexadecimal; empty in a commit of a host that had no ids yet.
+    #[serde(default)]
+    pub id: String,
     /// Its name for itself.
     pub name: String,
     /// Its version of itself.
@@ -94,77 +163,5 @@ impl Record {
         create_directories(disk, parent(path), &STATE_DIRECTORY)?;
         json::save(disk, path, self)?;
         Ok(())
-    }
-}
-
-/// Bytes as hexadecimal text: an array of numbers would take twice the room and nobody could read it.
-mod hexadecimal {
-    use std::collections::BTreeMap;
-    use std::fmt::Write;
-
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    type Nested<T> = BTreeMap<String, BTreeMap<String, T>>;
-
-    pub(super) fn serialize<S: Serializer>(
-        memory: &Nested<Vec<u8>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let encode = |values: &BTreeMap<String, Vec<u8>>| {
-            values
-                .iter()
-                .map(|(key, bytes)| (key.clone(), encode(bytes)))
-                .collect::<BTreeMap<_, _>>()
-        };
-        memory
-            .iter()
-            .map(|(slot, values)| (slot, encode(values)))
-            .collect::<BTreeMap<_, _>>()
-            .serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Nested<Vec<u8>>, D::Error> {
-        let text = Nested::<String>::deserialize(deserializer)?;
-        let decode = |text: String| {
-            decode(&text).ok_or_else(|| D::Error::custom("memory is not hexadecimal"))
-        };
-        text.into_iter()
-            .map(|(slot, values)| {
-                let values = values
-                    .into_iter()
-                    .map(|(key, text)| Ok((key, decode(text)?)));
-                Ok((slot, values.collect::<Result<_, D::Error>>()?))
-            })
-            .collect()
-    }
-
-    fn encode(bytes: &[u8]) -> String {
-        bytes
-            .iter()
-            .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-    }
-
-    fn decode(text: &str) -> Option<Vec<u8>> {
-        let digits: Option<Vec<u8>> = text
-            .chars()
-            .map(|digit| {
-                digit
-                    .to_digit(16)
-                    .and_then(|value| u8::try_from(value).ok())
-            })
-            .collect();
-        let digits = digits?;
-        let pairs = digits.chunks_exact(2);
-        pairs
-            .remainder()
-            .is_empty()
-            .then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
     }
 }

@@ -171,6 +171,11 @@ pub(super) fn remove_unfinished(
     Ok(())
 }
 
+/// Whether a file of this name is one that was never finished, or is being written.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.starts_with(OURS) && name.ends_with(UNFINISHED)
+}
+
 /// Makes a directory and those above it that are missing.
 pub(super) fn create_directories(
     disk: &dyn Disk,

@@ -1,7 +1,7 @@
 //! Noticing that a policy's file has another content. Knows folders and hashes, neither RocketMQ nor wasmtime.
 //!
 //! * [`Watcher`] is the only place that names notify. It watches folders, never files, since a save by rename leaves a watch
-//!   of the file on the old inode; and all it says is "something changed".
+//!   of the file on the old inode; and all it says is "something changed", of which the host's own files are no part.
 //! * [`Quiet`] decides, with `now` as a parameter, when a changing folder has come to rest.
 //! * [`Way`] is one slot's way of swapping as a state machine: candidate, trial, probation, quarantine, and back. Its actions are
 //!   performed by whoever keeps it.
@@ -11,6 +11,7 @@
 mod files;
 mod ident;
 mod quiet;
+mod route;
 mod watch;
 mod way;
 

@@ -1,13 +1,15 @@
 //! Another file in the place of a policy that runs.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use locum::status::{RoutineState, TickResult};
-use locum::{ReplicaConfig, RoutineConfig, Slot};
+use locum::{Event, Host, PluginsConfig, ReplicaConfig, RoutineConfig, Slot, Transition};
 use stub_master::{Dialect, Stub};
 
-use crate::support::{Pass, Stage, Watched, tick_of};
+use crate::support::{Pass, REPLICA, Stage, Watched, tick_of};
 
 fn marker(version: &str) -> Vec<u8> {
     components::guests().bytes(version)
@@ -170,11 +172,7 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
     }
     stage.replace(Slot::Topic, &marker("marker-v1"));
     watched.loaded(Slot::Topic).await;
-    assert_eq!(
-        watched.routine(Slot::Topic).note,
-        None,
-        "all is well again"
-    );
+    assert_eq!(watched.routine(Slot::Topic).note, None, "all is well again");
     Pass::of(&watched.host).await;
     assert_eq!(marks(&stage), ["marker-v1"]);
 }
@@ -226,7 +224,12 @@ async fn a_plugin_folder_that_appears_later_is_taken_then() {
     let mut missing = Slot::ALL.to_vec();
     watched
         .until(|event| {
-            if let locum::Event::Swap { slot, transition: locum::Transition::Live { .. }, .. } = event {
+            if let Event::Swap {
+                slot,
+                transition: Transition::Live { .. },
+                ..
+            } = event
+            {
                 missing.retain(|other| other != slot);
             }
             missing.is_empty().then_some(())
@@ -261,4 +264,109 @@ async fn a_policy_in_a_subfolder_is_watched_too() {
     );
     Pass::of(&watched.host).await;
     assert_eq!(marks(&stage), ["marker-v2"]);
+}
+
+/// The topic policy that an event says is live now, with the replica's name.
+fn live(event: &Event) -> Option<(String, String)> {
+    match event {
+        Event::Swap {
+            replica,
+            slot: Slot::Topic,
+            transition: Transition::Live { policy },
+            ..
+        } => Some((replica.clone(), policy.version.clone())),
+        _ => None,
+    }
+}
+
+/// A host that watches the folder of this name, with its quiet period.
+async fn watching_folder(stage: &Stage, stub: &Stub, folder: PathBuf, quiet: u64) -> Watched {
+    let plugins = PluginsConfig {
+        quiet_period: Duration::from_millis(quiet),
+        max_wait: Duration::from_millis(2 * quiet),
+        ..PluginsConfig::new(folder)
+    };
+    let replica = ReplicaConfig {
+        first_delay: Duration::from_hours(1),
+        ..stage.replica(stub)
+    };
+    Watched::start(Host::builder(stage.state(), plugins).replica(REPLICA, replica)).await
+}
+
+/// notify-rs/notify#451, #468: a debouncer that never fires under a constant stream, and one that fires for each event.
+#[tokio::test]
+async fn report_75_a_constant_stream_does_not_put_a_change_off_and_a_burst_is_one_change() {
+    let (stage, stub) = (Stage::new(), stub().await);
+    let mut watched = watching_folder(&stage, &stub, stage.plugins(), 500).await;
+    let noise = stage.plugins().join("noise");
+    let stream = tokio::spawn(async move {
+        let mut times = tokio::time::interval(Duration::from_millis(50));
+        loop {
+            times.tick().await;
+            fs::write(&noise, "").unwrap();
+        }
+    });
+    stage.replace(Slot::Topic, &marker("marker-v1"));
+    watched.loaded(Slot::Topic).await;
+    stream.abort();
+    assert!(stream.await.unwrap_err().is_cancelled());
+
+    for _ in 0..200 {
+        stage.replace(Slot::Topic, &marker("marker-v2"));
+    }
+    let (_, version) = watched.until(live).await;
+    assert_eq!(version, "0.1.2");
+    stage.replace(Slot::Topic, &marker("marker-v1"));
+    let (_, version) = watched.until(live).await;
+    assert_eq!(version, "0.1.1", "the burst led to one exchange");
+}
+
+/// rojo-rbx/rojo#278, thin-edge/thin-edge.io#2753: a path that is spelled otherwise than the events' is never found in them.
+#[tokio::test]
+async fn report_78_a_folder_is_watched_by_any_name_and_a_link_to_it_may_be_changed() {
+    let (stage, stub) = (Stage::new(), stub().await);
+    let other = stage.path("other");
+    fs::create_dir(&other).unwrap();
+    symlink("plugins", stage.path("link")).unwrap();
+    let spelled = stage.path("other/../link/");
+    let mut watched = watching_folder(&stage, &stub, spelled, 20).await;
+    stage.replace(Slot::Topic, &marker("marker-v1"));
+    watched.loaded(Slot::Topic).await;
+
+    fs::write(other.join("topic.wasm"), marker("marker-v2")).unwrap();
+    symlink("other", stage.path("next")).unwrap();
+    fs::rename(stage.path("next"), stage.path("link")).unwrap();
+    assert_eq!(watched.until(live).await.1, "0.1.2");
+
+    fs::write(other.join("topic.wasm"), marker("marker-v1")).unwrap();
+    assert_eq!(watched.until(live).await.1, "0.1.1");
+}
+
+#[tokio::test]
+async fn report_78_two_names_of_one_file_are_two_policies_that_change() {
+    let (stage, stub) = (Stage::new(), stub().await);
+    fs::hard_link(stage.plugin(Slot::Topic), stage.plugins().join("same.wasm")).unwrap();
+    let mut watched = watching(&stage, &stub).await;
+    let routine = RoutineConfig {
+        plugin: Some("same.wasm".into()),
+        ..RoutineConfig::default()
+    };
+    let replica = ReplicaConfig {
+        first_delay: Duration::from_hours(1),
+        routines: [(Slot::Topic, routine)].into(),
+        master: Some(stub.address()),
+        ..ReplicaConfig::new(stage.path("broker-b"))
+    };
+    watched.host.add_replica("broker-b", replica).await.unwrap();
+    watched.drain();
+    stage.install(Slot::Topic, &marker("marker-v1"));
+    let mut waiting = vec![REPLICA.to_owned(), "broker-b".to_owned()];
+    watched
+        .until(|event| {
+            let (replica, version) = live(event)?;
+            assert_eq!(version, "0.1.1");
+            waiting.retain(|of| *of != replica);
+            waiting.is_empty().then_some(())
+        })
+        .await;
 }

@@ -2,6 +2,7 @@
 
 mod broker;
 mod commit;
+mod components;
 mod disk;
 mod faults;
 mod kept;

@@ -8,7 +8,10 @@ use tempfile::TempDir;
 
 use super::disk::TestDisk;
 use super::{mode_of, without_time};
-use crate::store::{CommitRecord, PolicyId, RealDisk, Record, RoleRecord, StoreError};
+use crate::store::{
+    CommitRecord, GoodRecord, PolicyId, ProbationRecord, QuarantineRecord, RealDisk, Record,
+    RoleRecord, StoreError, SwapRecord,
+};
 
 struct State {
     root: TempDir,
@@ -38,6 +41,7 @@ fn record() -> Record {
         ("empty".to_owned(), Vec::new()),
     ]);
     let policy = PolicyId {
+        id: "cd".repeat(32),
         name: "topic".to_owned(),
         version: "0.1.0".to_owned(),
         sha256: "ab".repeat(32),
@@ -62,6 +66,36 @@ fn record() -> Record {
         paused: BTreeSet::from(["delay".to_owned()]),
         tables: BTreeMap::from([("topics".to_owned(), commit)]),
         memory: BTreeMap::from([("topic".to_owned(), memory)]),
+        swaps: BTreeMap::from([("topic".to_owned(), swap())]),
+    }
+}
+
+/// A slot in the middle of a probation, with everything that one may have.
+fn swap() -> SwapRecord {
+    let good = |version: &str| GoodRecord {
+        id: "cd".repeat(32),
+        sha256: "ab".repeat(32),
+        name: "topic".to_owned(),
+        version: version.to_owned(),
+        file: "own/topic.wasm".to_owned(),
+        settings: BTreeMap::from([("keep".to_owned(), "a*".to_owned())]),
+    };
+    SwapRecord {
+        good: Some(good("0.1.1")),
+        previous: Some(good("0.1.0")),
+        probation: Some(ProbationRecord {
+            id: "ef".repeat(32),
+            sha256: "12".repeat(32),
+            ticks_left: 2,
+            accepted: BTreeMap::from([("topics".to_owned(), BTreeSet::from(["T1".to_owned()]))]),
+        }),
+        quarantine: vec![QuarantineRecord {
+            id: "34".repeat(32),
+            sha256: "56".repeat(32),
+            reason: "it traps".to_owned(),
+            at: 1_796_083_200_000,
+        }],
+        aside: Some(BTreeMap::from([("seen".to_owned(), vec![0xfe, 0])])),
     }
 }
 
@@ -78,6 +112,7 @@ fn a_record_survives() {
     let text = fs::read_to_string(&state.path).unwrap();
     assert!(text.starts_with("{\n  \"format\": 1,\n"), "{text}");
     assert!(text.contains("\"seen\": \"0001feff\""), "{text}");
+    assert!(text.contains("\"seen\": \"fe00\""), "{text}");
 }
 
 #[test]
@@ -109,6 +144,62 @@ fn an_older_record_without_a_member_is_read() {
     );
 }
 
+/// As a host wrote it that did not exchange policies by trial and probation.
+const BEFORE_SWAPS: &str = r#"{
+  "format": 1,
+  "content": {
+    "role": { "configured": "slave", "commanded": "master" },
+    "paused": ["delay"],
+    "tables": {
+      "topics": {
+        "entries": 3,
+        "bytes": 4711,
+        "version": { "state_version": 0, "timestamp": 1, "counter": 9223372036854775807 },
+        "source": "127.0.0.1:10911",
+        "policy": { "name": "topic", "version": "0.1.0", "sha256": "SHA" },
+        "committed_at": 1796083200000
+      }
+    },
+    "memory": { "topic": { "seen": "0001feff", "empty": "" } }
+  }
+}"#;
+
+#[test]
+fn a_record_from_before_the_ids_and_the_swaps_is_read() {
+    let state = State::new();
+    record().save(&RealDisk, &state.path).unwrap();
+    fs::write(&state.path, BEFORE_SWAPS.replace("SHA", &"ab".repeat(32))).unwrap();
+    let mut expected = record();
+    expected.swaps.clear();
+    expected.tables.get_mut("topics").unwrap().policy.id.clear();
+    assert_eq!(
+        Record::load(&RealDisk, &state.path).unwrap(),
+        (expected, None)
+    );
+}
+
+#[test]
+fn a_swap_record_needs_no_member() {
+    let state = State::new();
+    record().save(&RealDisk, &state.path).unwrap();
+    let text =
+        "{\"format\":1,\"content\":{\"swaps\":{\"topic\":{\"probation\":{\"ticks_left\":2}}}}}";
+    fs::write(&state.path, text).unwrap();
+    let probation = ProbationRecord {
+        ticks_left: 2,
+        ..ProbationRecord::default()
+    };
+    let swap = SwapRecord {
+        probation: Some(probation),
+        ..SwapRecord::default()
+    };
+    let (read, warning) = Record::load(&RealDisk, &state.path).unwrap();
+    assert_eq!(
+        (read.swaps, warning),
+        (BTreeMap::from([("topic".to_owned(), swap)]), None)
+    );
+}
+
 #[test]
 fn a_damaged_record_is_put_aside_and_fresh_with_a_warning() {
     let damages = [
@@ -120,6 +211,10 @@ fn a_damaged_record_is_put_aside_and_fresh_with_a_warning() {
         ),
         (
             "{\"format\":1,\"content\":{\"memory\":{\"topic\":{\"k\":\"012\"}}}}",
+            "not hexadecimal",
+        ),
+        (
+            "{\"format\":1,\"content\":{\"swaps\":{\"topic\":{\"aside\":{\"k\":\"0g\"}}}}}",
             "not hexadecimal",
         ),
         (
