@@ -3,7 +3,6 @@
 mod builder;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -445,14 +444,9 @@ pub(crate) fn read(
 
 fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, String> {
     let begun = Instant::now();
-    // Damaged components have crashed compilers before (bytecodealliance/wasmtime#8322): that refuses the file, and no more.
-    let load = AssertUnwindSafe(|| engine.load(&content.bytes));
-    let loaded = match catch_unwind(load) {
-        Ok(loaded) => loaded.map_err(|refusal| chain(&refusal)),
-        Err(_) => Err("the compiler panicked on it".to_owned()),
-    };
+    let loaded = engine.load(&content.bytes[..]);
     tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
-    loaded.map_err(|reason| format!("{} is refused: {reason}", file.display()))
+    loaded.map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))
 }
 
 /// Waits for the folder to change and come to rest, and looks at it; and looks now and then without being told.

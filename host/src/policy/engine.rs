@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use wasmtime::component::Linker;
 
+use super::apart::apart;
 use super::bindings::Routine;
 use super::cause::Cause;
 use super::check;
@@ -61,15 +62,20 @@ impl Engine {
     }
 
     /// Checks, compiles and asks a component what it is. This computes for 20 ms (a Rust policy) to 10 s (JavaScript or
-    /// Python): call it off the scheduler.
+    /// Python), on a thread of its own that the caller's waits for: call it off the scheduler.
     ///
     /// # Errors
     ///
-    /// The first reason why it cannot be a policy.
-    pub fn load(&self, component: &[u8]) -> Result<Policy, Refusal> {
+    /// The first reason why it cannot be a policy; a panic of the compiler too is one.
+    pub fn load(&self, component: impl Into<Arc<[u8]>>) -> Result<Policy, Refusal> {
+        let component = component.into();
+        apart(|| self.load_here(&component))
+    }
+
+    fn load_here(&self, component: &Arc<[u8]>) -> Result<Policy, Refusal> {
         let package = check::check(component)?;
         let linked = Linked::new(&self.linker, component, package)?;
-        Policy::new(linked, component, self.ticker.clone())
+        Policy::new(linked, Arc::clone(component), self.ticker.clone())
     }
 }
 

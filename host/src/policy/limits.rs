@@ -12,6 +12,8 @@ const MIB: usize = 1024 * KIB;
 
 /// The largest component that is read at all, in bytes. The largest known kind, Python, has 18 MB.
 pub const COMPONENT_BYTES: usize = 64 * MIB;
+/// Stack of the thread that loads a component.
+pub(super) const LOAD_STACK: usize = 16 * MIB;
 /// How often the epoch advances: so often a running guest gives its thread back.
 pub(super) const EPOCH: Duration = Duration::from_millis(10);
 /// Frames that a trap report keeps.

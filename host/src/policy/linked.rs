@@ -32,7 +32,7 @@ impl Linked {
         package: Package,
     ) -> Result<Self, Refusal> {
         let component = Component::new(linker.engine(), component)
-            .map_err(|error| Refusal::Invalid(error.into()))?;
+            .map_err(|error| Refusal::Uncompilable(error.into()))?;
         let link = || {
             let pre = linker.instantiate_pre(&component)?;
             let indices = RoutineIndices::new(&pre)?;

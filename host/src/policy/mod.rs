@@ -12,6 +12,7 @@
 //! - Guest time is counted without host imports, and a running guest gives its thread back each epoch.
 //! - Dropping [`Policy::run`]'s future is safe: its store goes with it and is never used again.
 
+mod apart;
 mod bindings;
 mod cause;
 mod check;

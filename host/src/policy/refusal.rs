@@ -1,9 +1,10 @@
 //! Why a file is not taken as a policy, or not for a slot.
 
-use locum_tables::Slot;
+use locum_tables::{KINDS, Slot};
 
 use super::cause::Cause;
 use super::report::RunError;
+use crate::status::Stage;
 
 /// Why a component is refused. Each text says what to do about it; the cause, where there is one, is in `source`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,17 +23,14 @@ pub enum Refusal {
         limit: usize,
     },
     /// Something that a text editor opens.
-    #[error(
-        "the file is {what}, not a component; build the policy for wasm32-unknown-unknown and encode it with \
-         `wasm-tools component new`"
-    )]
+    #[error("the file is {what}, not a component; build the policy with `locum plugin build`")]
     Text {
         /// Text, or WebAssembly's text form.
         what: &'static str,
     },
     /// A core module: built, but not yet encoded.
     #[error(
-        "the file is a core WebAssembly module, not a component; encode it with `wasm-tools component new`"
+        "the file is a core WebAssembly module, not a component; build the policy with `locum plugin build`, which encodes it"
     )]
     CoreModule,
     /// Some other kind of file.
@@ -52,13 +50,22 @@ pub enum Refusal {
         #[source]
         source: Cause,
     },
-    /// A component that is not valid, or that this engine cannot compile.
+    /// It begins as a component and goes on as none.
     #[error("the component is not valid; build it again with a current toolchain")]
     Invalid(#[source] Cause),
+    /// A component that this engine cannot compile.
+    #[error("the component cannot be compiled; build it again with a current toolchain")]
+    Uncompilable(#[source] Cause),
+    /// A component that took the compiler down with it. The host goes on.
+    #[error("the compiler panicked on it ({what}); build it again with a current toolchain")]
+    Crashed {
+        /// The panic's text.
+        what: String,
+    },
     /// Imports outside `locum:sync`.
     #[error(
-        "it imports {}, and a policy gets nothing but locum:sync; build it for wasm32-unknown-unknown, or with WASI \
-         stubbed out",
+        "it imports {}, and a policy gets nothing but locum:sync; build it with `locum plugin build`, or in another \
+         language with WASI stubbed out",
         .names.join(", ")
     )]
     ForeignImports {
@@ -104,7 +111,11 @@ pub enum Refusal {
     #[error("it writes nothing; list its table in describe(), such as `.writes(TOPICS)`")]
     WritesNothing,
     /// It writes a table that this host does not know.
-    #[error("it writes a table `{table}` that this host does not know{}", did_you_mean(.nearest.as_deref()))]
+    #[error(
+        "it writes a table `{table}` that this host does not know{}; it knows {}",
+        did_you_mean(.nearest.as_deref()),
+        list(&KINDS.map(|kind| kind.name.to_owned()))
+    )]
     UnknownTable {
         /// The name that it gave.
         table: String,
@@ -141,6 +152,35 @@ pub enum Refusal {
         /// What the policy says about it.
         summary: String,
     },
+}
+
+impl Refusal {
+    /// How far the component came: at which step of its way into a slot it was refused.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        match self {
+            // Some differences of the world are only found by linking; they are what the check is about all the same.
+            Self::Empty
+            | Self::TooLarge { .. }
+            | Self::Text { .. }
+            | Self::CoreModule
+            | Self::NotAComponent { .. }
+            | Self::Truncated { .. }
+            | Self::Invalid(_)
+            | Self::ForeignImports { .. }
+            | Self::InterfaceVersion { .. }
+            | Self::NoPolicy { .. }
+            | Self::Mismatch { .. } => Stage::Check,
+            Self::Uncompilable(_) | Self::Crashed { .. } => Stage::Compile,
+            Self::Describe(_)
+            | Self::Description(_)
+            | Self::WritesNothing
+            | Self::UnknownTable { .. }
+            | Self::ForbiddenTable { .. }
+            | Self::UnknownSetting { .. }
+            | Self::MissingSetting { .. } => Stage::Describe,
+        }
+    }
 }
 
 fn list(names: &[String]) -> String {

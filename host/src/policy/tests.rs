@@ -67,7 +67,7 @@ async fn a_looping_guest_yields_at_each_epoch() {
     let clock = wasmtime::Engine::new(&config()).unwrap();
     let engine = Engine::with_ticker(&clock, Ticker::stopped()).unwrap();
     let policy = engine
-        .load(&components::guests().bytes("misbehave"))
+        .load(components::guests().bytes("misbehave"))
         .unwrap();
     let lines = tracing_subscriber::registry().with(EpochPerLine(clock));
     let _lines = tracing::subscriber::set_default(lines);
@@ -88,7 +88,7 @@ async fn a_deadline_counts_from_now_however_long_the_epoch_has_run() {
     let engine = Engine::with_ticker(&clock, Ticker::stopped()).unwrap();
     (0..10_000).for_each(|_| clock.increment_epoch());
     let policy = engine
-        .load(&components::guests().bytes("misbehave"))
+        .load(components::guests().bytes("misbehave"))
         .unwrap();
     (0..10_000).for_each(|_| clock.increment_epoch());
 

@@ -28,6 +28,7 @@ pub struct Policy(Arc<Bundle>);
 struct Bundle {
     linked: Linked,
     description: Description,
+    component: Arc<[u8]>,
     sha256: String,
     /// Without epochs a looping guest would never stop.
     _ticker: Ticker,
@@ -76,13 +77,18 @@ pub struct Done {
 }
 
 impl Policy {
-    pub(super) fn new(linked: Linked, component: &[u8], ticker: Ticker) -> Result<Self, Refusal> {
-        let sha256 = sha256(component);
+    pub(super) fn new(
+        linked: Linked,
+        component: Arc<[u8]>,
+        ticker: Ticker,
+    ) -> Result<Self, Refusal> {
+        let sha256 = sha256(&component);
         let described = linked.describe(describing(&sha256))?;
         let description = Description::read(described)?;
         Ok(Self(Arc::new(Bundle {
             linked,
             description,
+            component,
             sha256,
             _ticker: ticker,
         })))
@@ -92,6 +98,12 @@ impl Policy {
     #[must_use]
     pub fn description(&self) -> &Description {
         &self.0.description
+    }
+
+    /// The bytes that it was loaded from, for whoever wants to keep them.
+    #[must_use]
+    pub fn component(&self) -> &Arc<[u8]> {
+        &self.0.component
     }
 
     /// The hash of its component, in hexadecimal.

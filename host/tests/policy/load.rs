@@ -33,7 +33,7 @@ fn the_four_policies_load_and_say_what_they_are() {
         for import in policies::imports(name, &bytes).unwrap() {
             assert!(import.starts_with("locum:sync/"), "{name} imports {import}");
         }
-        let policy = engine().load(&bytes).unwrap();
+        let policy = engine().load(bytes).unwrap();
         assert_eq!(policy.description().name, name);
         let tables: Vec<_> = policy
             .description()
@@ -48,8 +48,8 @@ fn the_four_policies_load_and_say_what_they_are() {
 
 #[test]
 fn a_policy_has_the_hash_of_its_file() {
-    let policy = engine().load(&guests().bytes("marker-v1")).unwrap();
-    let other = engine().load(&guests().bytes("marker-v2")).unwrap();
+    let policy = engine().load(guests().bytes("marker-v1")).unwrap();
+    let other = engine().load(guests().bytes("marker-v2")).unwrap();
     assert_eq!(policy.sha256().len(), 64);
     assert_ne!(policy.sha256(), other.sha256());
 }
@@ -62,17 +62,16 @@ fn files_that_are_no_component_are_called_by_their_kind() {
     );
     assert_eq!(
         refused(&broken::text()),
-        "the file is text, not a component; build the policy for wasm32-unknown-unknown and encode it with \
-         `wasm-tools component new`"
+        "the file is text, not a component; build the policy with `locum plugin build`"
     );
     assert_eq!(
         refused(b"(component)"),
-        "the file is WebAssembly text, not a component; build the policy for wasm32-unknown-unknown and encode it with \
-         `wasm-tools component new`"
+        "the file is WebAssembly text, not a component; build the policy with `locum plugin build`"
     );
     assert_eq!(
         refused(&broken::core_module()),
-        "the file is a core WebAssembly module, not a component; encode it with `wasm-tools component new`"
+        "the file is a core WebAssembly module, not a component; build the policy with `locum plugin build`, which \
+         encodes it"
     );
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0"),
@@ -111,11 +110,11 @@ fn a_component_that_is_cut_off_anywhere_is_never_taken() {
 #[test]
 fn bytes_that_changed_never_take_the_host_down() {
     let good = guests().bytes("marker-v1");
-    let _ = engine().load(&broken::flipped(&good));
+    let _ = engine().load(broken::flipped(&good));
     for at in (8..good.len()).step_by(997) {
         let mut bytes = good.clone();
         bytes[at] ^= 0x55;
-        let _ = engine().load(&bytes);
+        let _ = engine().load(bytes);
     }
 }
 
@@ -123,8 +122,8 @@ fn bytes_that_changed_never_take_the_host_down() {
 fn imports_outside_locum_sync_are_named() {
     assert_eq!(
         refused(&broken::extra_import()),
-        "it imports wasi:cli/environment@0.2.6, and a policy gets nothing but locum:sync; build it for \
-         wasm32-unknown-unknown, or with WASI stubbed out"
+        "it imports wasi:cli/environment@0.2.6, and a policy gets nothing but locum:sync; build it with \
+         `locum plugin build`, or in another language with WASI stubbed out"
     );
 }
 
@@ -144,7 +143,7 @@ fn another_version_of_the_interface_is_named_before_anything_else() {
 #[test]
 fn a_newer_patch_that_uses_nothing_new_is_taken() {
     let policy = engine()
-        .load(&broken::newer_patch(&guests().bytes("marker-v1")))
+        .load(broken::newer_patch(&guests().bytes("marker-v1")))
         .unwrap();
     assert_eq!(policy.description().name, "topic");
 }

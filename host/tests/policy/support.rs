@@ -21,7 +21,7 @@ pub(crate) fn misbehave() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| {
         engine()
-            .load(&components::guests().bytes("misbehave"))
+            .load(components::guests().bytes("misbehave"))
             .unwrap()
     })
 }

@@ -11,7 +11,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use crate::support::{Script, answer, chain, deed, engine, keys, misbehave, run, tick, topics};
 
 fn load(name: &str) -> Policy {
-    engine().load(&policies::all().bytes(name)).unwrap()
+    engine().load(policies::all().bytes(name)).unwrap()
 }
 
 async fn only_draft(policy: &Policy, tick: Tick) -> Table {
@@ -258,7 +258,7 @@ async fn writes_that_are_refused_are_told_to_the_policy() {
 
 #[tokio::test]
 async fn nothing_of_an_old_policy_runs_after_the_exchange() {
-    let guest = |name| engine().load(&components::guests().bytes(name)).unwrap();
+    let guest = |name| engine().load(components::guests().bytes(name)).unwrap();
     let master = Arc::new(Script::new().serving(topics(&["a"], 1)));
     let mut live = guest("marker-v1");
     let first = only_draft(&live, tick(Slot::Topic, master.clone())).await;

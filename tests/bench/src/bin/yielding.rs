@@ -30,8 +30,8 @@ type Failed = Box<dyn Error + Send + Sync>;
 
 fn main() -> Result<ExitCode, Failed> {
     let engine = Engine::new()?;
-    let looping = engine.load(&components::guests().bytes("misbehave"))?;
-    let good = engine.load(&policies::all().bytes("topic"))?;
+    let looping = engine.load(components::guests().bytes("misbehave"))?;
+    let good = engine.load(policies::all().bytes("topic"))?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()
