@@ -19,6 +19,7 @@ pub mod page;
 mod read;
 mod sorted;
 mod structure;
+pub mod system;
 mod table;
 mod version;
 

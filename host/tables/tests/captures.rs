@@ -19,18 +19,27 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
-fn body(version: &str, kind: &TableKind) -> Vec<u8> {
-    let name = match kind.request_code {
+fn name(kind: &TableKind) -> &'static str {
+    match kind.request_code {
         21 => "21-topic",
         43 => "43-offset",
         45 => "45-delay",
         _ => "201-subgroup",
-    };
-    fixture(&format!("{version}-{name}.body"))
+    }
+}
+
+fn body(version: &str, kind: &TableKind) -> Vec<u8> {
+    fixture(&format!("{version}-{}.body", name(kind)))
 }
 
 fn answer(version: &str, kind: &'static TableKind) -> Table {
     Table::from_answer(kind, &body(version, kind), &ReadLimits::default()).unwrap()
+}
+
+/// What a master answers that has just started on an empty store.
+fn fresh(version: &str, kind: &'static TableKind) -> Table {
+    let body = fixture(&format!("{version}-fresh-{}.body", name(kind)));
+    Table::from_answer(kind, &body, &ReadLimits::default()).unwrap()
 }
 
 fn file(kind: &'static TableKind, text: &[u8]) -> Table {
@@ -185,4 +194,30 @@ fn the_name_servers_cluster_becomes_plain_json() {
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(json["brokerAddrTable"]["broker-a"]["brokerAddrs"]["0"].is_string());
     }
+}
+
+#[test]
+fn nothing_of_a_fresh_master_is_the_users() {
+    every(|version, kind| {
+        let table = fresh(version, kind);
+        let users: Vec<_> = table.user_keys().collect();
+        assert_eq!(users, [""; 0], "{version} {kind}");
+    });
+    let counts = |kind| VERSIONS.map(|version| fresh(version, kind).len());
+    assert_eq!(counts(&TOPICS), [8, 12, 13, 15, 15]);
+    assert_eq!(counts(&SUBSCRIPTION_GROUPS), [7, 8, 8, 8, 8]);
+}
+
+#[test]
+fn all_that_a_seeded_master_has_beyond_a_fresh_one_is_the_users() {
+    every(|version, kind| {
+        let (seeded, fresh) = (answer(version, kind), fresh(version, kind));
+        let seeds: Vec<_> = seeded
+            .entries()
+            .map(|entry| entry.key)
+            .filter(|key| fresh.get(key).is_none())
+            .collect();
+        let users: Vec<_> = seeded.user_keys().collect();
+        assert_eq!(users, seeds, "{version} {kind}");
+    });
 }

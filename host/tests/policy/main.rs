@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
 
+mod files;
 mod limits;
 mod load;
 mod support;

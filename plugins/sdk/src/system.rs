@@ -1,37 +1,35 @@
 //! What RocketMQ's brokers make for themselves. A stand-in keeps it, whatever a policy filters; a master whose files
 //! were emptied still answers with it.
 //!
-//! Sources: `TopicValidator.SYSTEM_TOPIC_SET` and `SYSTEM_TOPIC_PREFIX` (4.9 to 5.5), `MixAll`'s group names and
-//! `CID_RMQ_SYS_PREFIX`, `TopicConfigManager.init` and `SubscriptionGroupManager.init`, and what fresh masters 4.9.7,
-//! 5.1.4, 5.3.3, 5.4.0 and 5.5.0 answered to 21 and 201.
+//! The host's guards have the same list in `locum_tables::system`, with its sources; a test holds the two together.
 
 /// Topics with a fixed name.
-pub const TOPICS: [&str; 14] = [
+pub const TOPICS: [&str; 9] = [
     "TBW102",
     "SELF_TEST_TOPIC",
     "BenchmarkTest",
     "OFFSET_MOVED_EVENT",
     "SCHEDULE_TOPIC_XXXX",
     "SCHEDULE_TOPIC_XXXX_V2",
-    "RMQ_SYS_TRACE_TOPIC",
-    "RMQ_SYS_TRANS_HALF_TOPIC",
-    "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-    "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",
-    "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC",
     "TRANS_CHECK_MAX_TIME_TOPIC",
     "RMQ_ROUTE_EVENT_TOPIC",
     "CHECKPOINT_TOPIC",
 ];
 
-/// What other system topics' names begin with: revive logs, timers, members of a broker group.
-pub const TOPIC_PREFIX: &str = "rmq_sys_";
+/// What other system topics' names begin with: revive logs, timers, members of a broker group; transactions and traces.
+pub const TOPIC_PREFIXES: [&str; 2] = ["rmq_sys_", "RMQ_SYS_"];
 
 /// What a cluster's topic for replies ends with; the cluster's name comes before it.
 pub const REPLY_TOPIC_SUFFIX: &str = "_REPLY_TOPIC";
 
+/// What the names of a group's own topics begin with, the group's name behind it: messages to try again, and those given up.
+/// They are the system's if the group is.
+pub const GROUP_TOPIC_PREFIXES: [&str; 2] = ["%RETRY%", "%DLQ%"];
+
 /// Groups with a fixed name.
-pub const GROUPS: [&str; 12] = [
+pub const GROUPS: [&str; 13] = [
     "TOOLS_CONSUMER",
+    "SCHEDULE_CONSUMER",
     "FILTERSRV_CONSUMER",
     "SELF_TEST_C_GROUP",
     "SELF_TEST_P_GROUP",
@@ -48,16 +46,18 @@ pub const GROUPS: [&str; 12] = [
 /// What other system groups' names begin with.
 pub const GROUP_PREFIX: &str = "CID_RMQ_SYS_";
 
-/// `PermName.PERM_INHERIT`: new topics inherit from one with this bit. A broker sets it for topics of its own only, among
-/// them the two whose names cannot be known here: those named as the cluster and as the broker.
+/// `PermName.PERM_INHERIT`: new topics inherit from one with this bit, which they do not take over. A broker sets it for topics
+/// of its own only, among them the two whose names cannot be known here: those named as the cluster and as the broker.
 const INHERIT: u32 = 1;
 
 /// Whether a topic is the broker's own: by its name, or by its configuration (the entry's value).
 #[must_use]
 pub fn is_topic(name: &str, config: &str) -> bool {
+    let of_group = |prefix| name.strip_prefix(prefix).is_some_and(is_group);
     TOPICS.contains(&name)
-        || name.starts_with(TOPIC_PREFIX)
+        || TOPIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || name.ends_with(REPLY_TOPIC_SUFFIX)
+        || GROUP_TOPIC_PREFIXES.into_iter().any(of_group)
         || perm(config).is_some_and(|perm| perm & INHERIT != 0)
 }
 
@@ -75,12 +75,13 @@ fn perm(config: &str) -> Option<u32> {
     let at = config
         .windows(MEMBER.len())
         .position(|window| window == MEMBER)?;
-    let digits = config
+    let mut digits = config
         .iter()
         .skip(at + MEMBER.len())
         .map_while(|&byte| char::from(byte).to_digit(10));
-    digits.fold(None, |perm: Option<u32>, digit| {
-        Some(perm.unwrap_or(0).wrapping_mul(10).wrapping_add(digit))
+    let first = digits.next()?;
+    digits.try_fold(first, |perm, digit| {
+        perm.checked_mul(10)?.checked_add(digit)
     })
 }
 

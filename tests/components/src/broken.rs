@@ -36,6 +36,32 @@ pub fn truncated(good: &[u8]) -> Vec<u8> {
     good[..good.len() / 2].to_vec()
 }
 
+/// A good component cut off at ten places, each with how many bytes are left: within its first word, and behind it, within its
+/// header, at every sixth, and one byte before its end.
+#[must_use]
+pub fn truncations(good: &[u8]) -> [(usize, Vec<u8>); 10] {
+    let sixth = good.len() / 6;
+    let lengths = [
+        1,
+        4,
+        7,
+        9,
+        sixth,
+        2 * sixth,
+        3 * sixth,
+        4 * sixth,
+        5 * sixth,
+        good.len() - 1,
+    ];
+    lengths.map(|length| (length, good[..length].to_vec()))
+}
+
+/// The header of a component and nothing behind it: well made, and it offers nothing.
+#[must_use]
+pub fn header_only() -> Vec<u8> {
+    b"\0asm\x0d\0\x01\0".to_vec()
+}
+
 /// A good component with one byte in its middle changed: it may be refused at any step, and must not be at none.
 #[must_use]
 pub fn flipped(good: &[u8]) -> Vec<u8> {

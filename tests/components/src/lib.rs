@@ -4,9 +4,13 @@
 //! `guests/src/deeds.rs`.
 
 pub mod broken;
+mod patched;
+#[path = "../guests/src/place.rs"]
+mod place;
 
 use std::sync::OnceLock;
 
+pub use patched::{misbehaving, variant};
 use policies::Components;
 
 /// The guests for tests, built once in a process by the first who asks:

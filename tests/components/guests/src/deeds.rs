@@ -1,9 +1,13 @@
 //! What the guest can be told to do. `number` is the argument as a number; 0 if it is none.
+//!
+//! A deed `...-after-ticks` counts its good ticks in the memory, since a tick's number counts for the slot, whatever ran in it:
+//! it takes over the master's topics `number` times, and does the deed from then on.
 
 use std::hint::{black_box, spin_loop};
 use std::mem;
 
 use locum_sdk::prelude::*;
+use locum_sdk::system;
 
 /// Performs a deed by its name.
 pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure> {
@@ -15,7 +19,7 @@ pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure>
         "panic" => panic!("{with}"),
         "panic-long" => panic!("{}", "long ".repeat(number)),
         "trap-at-tick" if tick.number == number as u64 => trap(),
-        "trap-after-ticks" if count()? > number => trap(),
+        "trap-after-ticks" if count(deed)? > number => trap(),
         "trap-at-tick" | "trap-after-ticks" => take_over(),
         "recurse" => recurse(0),
         // Takes time.
@@ -44,6 +48,12 @@ pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure>
         // Fails, or does not although it should.
         "err-invalid" => Err(Failure::invalid(with)),
         "err-other" => Err(Failure::other(with)),
+        // Says that no table came, whether or not that is so.
+        "err-fetch" => Err(FetchError::Unreachable(with.to_owned()).into()),
+        "err-after-ticks" if count(deed)? > number => {
+            Err(Failure::other("this tick is one too many"))
+        }
+        "err-after-ticks" => take_over(),
         "swallow-fetch-error" => swallow_fetch_error(),
         "err-after-edit" => {
             take_over().and_then(|()| Err(Failure::other("failed after its draft was made")))
@@ -54,9 +64,12 @@ pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure>
         "empty" => empty(),
         "mark" => mark(with),
         "remove" => remove(with),
+        "remove-half" => remove_half(),
+        "remove-half-after-ticks" if count(deed)? > number => remove_half(),
+        "remove-half-after-ticks" => take_over(),
         "bad-key" => replica::edit(TOPICS).put("", "{}").map_err(Into::into),
         "bad-value" => replica::edit(TOPICS).put("topic", with).map_err(Into::into),
-        "count" => count().map(|ticks| info!("tick {ticks} since I remember")),
+        "count" => count("ticks").map(|ticks| info!("tick {ticks} since I remember")),
         _ => Err(Failure::invalid(format!("no deed `{deed}`"))),
     }
 }
@@ -208,10 +221,23 @@ fn remove(names: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts this tick in the memory; how many that makes.
-fn count() -> Result<usize, Failure> {
-    let before = memory::get("ticks").and_then(|text| String::from_utf8(text).ok()?.parse().ok());
+/// Takes over the master's topics, without every other one of the users': the second by name, the fourth, and so on, so that
+/// never more than half of them are gone. The system's stay.
+fn remove_half() -> Result<(), Failure> {
+    let theirs = master::fetch(TOPICS)?;
+    let users = theirs
+        .entries()
+        .filter(|topic| !system::is_topic(&topic.key, &topic.value));
+    let draft = replica::edit(TOPICS);
+    draft.replace(&theirs);
+    draft.remove_all(users.map(|topic| topic.key).skip(1).step_by(2))?;
+    Ok(())
+}
+
+/// Counts this tick in the memory, under a name; how many that makes. A tick that fails, or is only a trial, does not count.
+fn count(name: &str) -> Result<usize, Failure> {
+    let before = memory::get(name).and_then(|text| String::from_utf8(text).ok()?.parse().ok());
     let ticks = before.unwrap_or(0) + 1;
-    memory::set("ticks", ticks.to_string().as_bytes())?;
+    memory::set(name, ticks.to_string().as_bytes())?;
     Ok(ticks)
 }
