@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
 
+mod code_cache;
 mod limits;
 mod load;
 mod support;
