@@ -29,8 +29,9 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
                 .entry(file.clone())
                 .or_insert_with(|| first_look(&engine, &mut files, &file));
             let settled = policy.as_ref().map_err(Clone::clone).and_then(|policy| {
-                Live::settled(policy, slot, replica.settings(slot), &file)
-                    .map_err(|refusal| format!("{} is refused: {}", file.display(), chain(&refusal)))
+                Live::settled(policy, slot, replica.settings(slot), &file).map_err(|refusal| {
+                    format!("{} is refused: {}", file.display(), chain(&refusal))
+                })
             });
             if let Err(reason) = settled {
                 problems.push(format!("{name}/{slot}: {reason}"));

@@ -41,7 +41,9 @@ mod swap;
 pub mod telemetry;
 
 pub use check::check;
-pub use config::{Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig, TrialConfig,
+pub use config::{
+    Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig,
+    TrialConfig,
 };
 pub use events::{Event, Transition};
 pub use host::{Host, HostBuilder, StartError};
@@ -50,5 +52,6 @@ pub use locum_tables::{
     TableKind,
 };
 pub use replica::{
-    AdoptError, CommandError, Masters, OpenReplicaError, Remoting, Replica, SyncReport, TableChange,
+    AdoptError, CommandError, Masters, OpenReplicaError, PlanError, PlanOutcome, PlanReport,
+    PlannedRun, Remoting, Replica, SyncReport, TableChange,
 };

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, broadcast};
 
-use super::{Host, Inner, Plugins, StartError, kept, open_closed};
 use super::plugins::{self, COMPILERS};
+use super::{Host, Inner, Plugins, StartError, kept, open_closed};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
 use crate::replica::{Masters, Shared};

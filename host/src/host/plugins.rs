@@ -69,7 +69,12 @@ impl Plugins {
     }
 
     /// Takes in the judgement of a content, if the file still holds it.
-    fn judged(&mut self, file: &Path, content: &str, verdict: Result<Policy, Refused>) -> Option<&Found> {
+    fn judged(
+        &mut self,
+        file: &Path,
+        content: &str,
+        verdict: Result<Policy, Refused>,
+    ) -> Option<&Found> {
         let found = self.found.get_mut(file)?;
         match found {
             Found::Content { sha256, judged } if sha256 == content => *judged = Some(verdict),
@@ -120,9 +125,17 @@ impl Inner {
     fn own_folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.state_directory.clone()];
         let replicas = self.replicas();
-        folders.extend(replicas.iter().map(|replica| replica.directory().to_owned()));
+        folders.extend(
+            replicas
+                .iter()
+                .map(|replica| replica.directory().to_owned()),
+        );
         let closed = self.closed.lock();
-        folders.extend(closed.values().map(|closed| closed.config.directory.clone()));
+        folders.extend(
+            closed
+                .values()
+                .map(|closed| closed.config.directory.clone()),
+        );
         folders
     }
 
@@ -221,7 +234,11 @@ impl Inner {
         if self.shared.read_only || !self.closed.lock().is_empty() {
             return;
         }
-        let keep = self.replicas().iter().flat_map(Replica::components).collect();
+        let keep = self
+            .replicas()
+            .iter()
+            .flat_map(Replica::components)
+            .collect();
         let components = Components::of_state(&self.state_directory);
         if let Err(error) = components.prune(&RealDisk, &keep) {
             tracing::warn!(error = %chain(&error), "components that are not needed stay");
@@ -233,10 +250,12 @@ impl Inner {
 /// Checks and compiles what a file holds. Blocking.
 pub(crate) fn load(engine: &Engine, content: &Content, file: &Path) -> Result<Policy, Refused> {
     let begun = Instant::now();
-    let loaded = engine.load(Arc::clone(&content.bytes)).map_err(|refusal| Refused {
-        stage: refusal.stage(),
-        reason: format!("{} is refused: {}", file.display(), chain(&refusal)),
-    });
+    let loaded = engine
+        .load(Arc::clone(&content.bytes))
+        .map_err(|refusal| Refused {
+            stage: refusal.stage(),
+            reason: format!("{} is refused: {}", file.display(), chain(&refusal)),
+        });
     tracing::debug!(file = %file.display(), sha256 = %content.sha256, took = ?begun.elapsed(), ok = loaded.is_ok(), "component read");
     loaded
 }

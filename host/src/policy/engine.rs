@@ -1,21 +1,24 @@
 //! The process's one engine, and the clock of its epochs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 
 use super::apart::apart;
 use super::bindings::Routine;
 use super::cause::Cause;
 use super::check;
+use super::code_cache::{CodeCache, Key};
 use super::limits::{EPOCH, FRAMES};
 use super::linked::Linked;
 use super::refusal::Refusal;
 use super::state::State;
-use super::tick::Policy;
+use super::tick::{Policy, Source};
 use super::world::World;
+use crate::hash::sha256;
 
 /// Compiles policies. One serves the whole process; a clone is the same engine. The thread that advances its epoch ends with
 /// the last clone and the last policy.
@@ -23,6 +26,7 @@ use super::world::World;
 pub struct Engine {
     linker: Arc<Linker<State>>,
     ticker: Ticker,
+    code: Option<Arc<CodeCache>>,
 }
 
 /// Why there is no engine: this machine cannot run WebAssembly, or has no thread left.
@@ -58,7 +62,32 @@ impl Engine {
         Ok(Self {
             linker: Arc::new(linker),
             ticker,
+            code: None,
         })
+    }
+
+    /// Keeps compiled code in a folder, which is made when there is something to keep. Code is only used if nobody but this
+    /// process's user can have written it; whatever is wrong with the folder or a file in it, the component is compiled again.
+    #[must_use]
+    pub fn with_code_cache(mut self, folder: PathBuf) -> Self {
+        self.code = Some(Arc::new(CodeCache::new(folder)));
+        self
+    }
+
+    /// Removes all but the `keep` files of compiled code that were used last, and what a killed host left half-written. Blocking;
+    /// it never fails.
+    pub fn prune_code(&self, keep: usize) {
+        if let Some(code) = &self.code {
+            code.prune(keep);
+        }
+    }
+
+    /// Waits until the compiled code of everything that was loaded is written or given up: before the end of a process that wants
+    /// it kept. Blocking.
+    pub fn wait_for_code(&self) {
+        if let Some(code) = &self.code {
+            code.wait();
+        }
     }
 
     /// Checks, compiles and asks a component what it is. This computes for 20 ms (a Rust policy) to 10 s (JavaScript or
@@ -74,9 +103,31 @@ impl Engine {
 
     fn load_here(&self, component: &Arc<[u8]>) -> Result<Policy, Refusal> {
         let package = check::check(component)?;
-        let linked = Linked::new(&self.linker, component, package)?;
-        Policy::new(linked, Arc::clone(component), self.ticker.clone())
+        let sha256 = sha256(component);
+        let engine = self.linker.engine();
+        let key = Key::of(engine, &sha256);
+        let cached = self.code.as_ref().and_then(|code| code.get(&key, engine));
+        let source = Source {
+            component: Arc::clone(component),
+            sha256,
+            from_cache: cached.is_some(),
+        };
+        let compiled = match cached {
+            Some(compiled) => compiled,
+            None => compile(engine, component)?,
+        };
+        let linked = Linked::new(&self.linker, &compiled, package)?;
+        let policy = Policy::new(linked, source, self.ticker.clone())?;
+        // What is no policy is not worth a file: it is refused once, and not asked for again.
+        if let Some(code) = self.code.as_ref().filter(|_| !policy.from_cache()) {
+            code.put(key, compiled);
+        }
+        Ok(policy)
     }
+}
+
+fn compile(engine: &wasmtime::Engine, component: &[u8]) -> Result<Component, Refusal> {
+    Component::new(engine, component).map_err(|error| Refusal::Uncompilable(error.into()))
 }
 
 /// The settings under which all policies are compiled.

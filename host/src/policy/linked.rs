@@ -25,16 +25,14 @@ pub(super) struct Linked {
 }
 
 impl Linked {
-    /// Compiles and links a component that was checked.
+    /// Links a component that was checked and compiled.
     pub(super) fn new(
         linker: &Linker<State>,
-        component: &[u8],
+        component: &Component,
         package: Package,
     ) -> Result<Self, Refusal> {
-        let component = Component::new(linker.engine(), component)
-            .map_err(|error| Refusal::Uncompilable(error.into()))?;
         let link = || {
-            let pre = linker.instantiate_pre(&component)?;
+            let pre = linker.instantiate_pre(component)?;
             let indices = RoutineIndices::new(&pre)?;
             wasmtime::error::Ok((pre, indices))
         };

@@ -15,7 +15,6 @@ use super::meter::{Meter, Spent};
 use super::refusal::Refusal;
 use super::report::RunError;
 use super::state::State;
-use crate::hash::sha256;
 
 /// What a policy remembers between ticks: values by name.
 pub type Memory = BTreeMap<String, Vec<u8>>;
@@ -28,10 +27,17 @@ pub struct Policy(Arc<Bundle>);
 struct Bundle {
     linked: Linked,
     description: Description,
-    component: Arc<[u8]>,
-    sha256: String,
+    source: Source,
     /// Without epochs a looping guest would never stop.
     _ticker: Ticker,
+}
+
+/// Where a policy came from.
+pub(super) struct Source {
+    pub(super) component: Arc<[u8]>,
+    pub(super) sha256: String,
+    /// It was not compiled now.
+    pub(super) from_cache: bool,
 }
 
 /// What one tick of a policy works on.
@@ -77,19 +83,13 @@ pub struct Done {
 }
 
 impl Policy {
-    pub(super) fn new(
-        linked: Linked,
-        component: Arc<[u8]>,
-        ticker: Ticker,
-    ) -> Result<Self, Refusal> {
-        let sha256 = sha256(&component);
-        let described = linked.describe(describing(&sha256))?;
+    pub(super) fn new(linked: Linked, source: Source, ticker: Ticker) -> Result<Self, Refusal> {
+        let described = linked.describe(describing(&source.sha256))?;
         let description = Description::read(described)?;
         Ok(Self(Arc::new(Bundle {
             linked,
             description,
-            component,
-            sha256,
+            source,
             _ticker: ticker,
         })))
     }
@@ -103,13 +103,19 @@ impl Policy {
     /// The bytes that it was loaded from, for whoever wants to keep them.
     #[must_use]
     pub fn component(&self) -> &Arc<[u8]> {
-        &self.0.component
+        &self.0.source.component
     }
 
     /// The hash of its component, in hexadecimal.
     #[must_use]
     pub fn sha256(&self) -> &str {
-        &self.0.sha256
+        &self.0.source.sha256
+    }
+
+    /// Whether its code was taken from the code cache instead of being compiled.
+    #[must_use]
+    pub fn from_cache(&self) -> bool {
+        self.0.source.from_cache
     }
 
     /// Fits the policy to a slot with the settings that the operator gave; defaults are filled in.

@@ -13,15 +13,12 @@ use crate::clock::now_ms;
 use crate::config::{ReplicaConfig, Role};
 use crate::policy::Memory;
 use crate::status::{ErrorKind, PolicyStatus, Time};
-use crate::swap::Standing;
 use crate::store::{
-    Adoption, CommitRecord, Components, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
-    Record, RoleRecord, Standing, StoreError, Unreadable, peek,
+    Adoption, CommitRecord, Components, Directory, Disk, Loaded, OpenError, Ownership, PolicyId,
+    RealDisk, Record, RoleRecord, Standing, StoreError, Unreadable, peek,
 };
+use crate::swap::Lasting;
 use crate::telemetry::chain;
-
-/// The folder of good components in the state directory.
-const COMPONENTS: &str = "components";
 
 /// Why a replica did not start.
 #[derive(Debug, thiserror::Error)]
@@ -173,7 +170,7 @@ impl Files {
             keeping: Keeping::Kept(Box::new(directory)),
             record,
             record_path,
-            components: Components::new(state_directory.join(COMPONENTS)),
+            components: Components::of_state(state_directory),
             configured_role: config.role,
         };
         let (mut files, mut opened) = files.opened(loaded, &standing, notes, load);
@@ -202,7 +199,7 @@ impl Files {
             keeping: Keeping::Looked(peeked.standing),
             record,
             record_path,
-            components: Components::new(state_directory.join(COMPONENTS)),
+            components: Components::of_state(state_directory),
             configured_role: config.role,
         };
         Ok(files.opened(peeked.loaded, &standing, notes, load))
@@ -257,11 +254,7 @@ impl Files {
             .find(|known| known.to_string() == role.commanded)
     }
 
-    fn swaps(
-        &self,
-        load: &LoadPolicy<'_>,
-        notes: &mut Vec<String>,
-    ) -> BTreeMap<Slot, Restored> {
+    fn swaps(&self, load: &LoadPolicy<'_>, notes: &mut Vec<String>) -> BTreeMap<Slot, Restored> {
         let source = Source {
             components: &self.components,
             disk: &*self.disk,
@@ -399,11 +392,11 @@ impl Files {
     pub(super) fn record_swap(
         &mut self,
         slot: Slot,
-        standing: &Standing<Live>,
+        lasting: &Lasting<Live>,
         memory: Memory,
         aside: Option<Memory>,
     ) -> Result<(), StoreError> {
-        let swap = record(standing, aside, &self.components, &*self.disk)?;
+        let swap = record(lasting, aside, &self.components, &*self.disk)?;
         self.record.swaps.insert(slot.name().to_owned(), swap);
         self.remember(slot, memory);
         Ok(())

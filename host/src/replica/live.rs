@@ -49,7 +49,8 @@ impl Live {
     /// its drafts stand.
     pub(super) fn depends_on(&self, kind: &'static TableKind, error: &FetchError) -> bool {
         let writes = &self.policy.description().writes;
-        writes.contains(&kind) && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
+        writes.contains(&kind)
+            && !matches!(error, FetchError::NotServed | FetchError::NothingThere(_))
     }
 }
 

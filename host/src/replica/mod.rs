@@ -44,7 +44,7 @@ use crate::policy::Fetch;
 use crate::schedule::{Schedule, phase};
 use crate::status::{ReplicaStatus, RoutineState, Time};
 use crate::store::StoreError;
-use crate::swap::{Entrant, Standing, Way};
+use crate::swap::{Entrant, Lasting, Way};
 use files::Files;
 pub(crate) use live::Live;
 use outcome::Mode;
@@ -133,8 +133,8 @@ impl Replica {
         let now = Time(now_ms());
         let slots = Slots::new(|slot| {
             let record = opened.swaps.remove(&slot).unwrap_or_default();
-            let (standing, aside) = (record.standing, record.aside);
-            let way = Way::new(shared.probation_ticks, standing, now);
+            let (lasting, aside) = (record.lasting, record.aside);
+            let way = Way::new(shared.probation_ticks, lasting, now);
             SlotState::recorded(way, opened.is_paused(slot), opened.memory(slot), aside)
         });
         let state = State {
@@ -357,7 +357,7 @@ impl Replica {
     pub(crate) fn components(&self) -> BTreeSet<String> {
         let state = self.0.state();
         let of_slot = |(_, in_slot): (Slot, &SlotState)| {
-            let Standing { good, previous, .. } = in_slot.way.standing();
+            let Lasting { good, previous, .. } = in_slot.way.lasting();
             let live = in_slot.way.live().cloned();
             [live, good, previous].into_iter().flatten()
         };
@@ -455,7 +455,11 @@ impl Inner {
 
     /// What keeps a routine from running, if anything does.
     fn obstacle(&self, state: &State, in_slot: &SlotState) -> Option<RoutineState> {
-        let no_policy = in_slot.way.live().is_none().then_some(RoutineState::NoPolicy);
+        let no_policy = in_slot
+            .way
+            .live()
+            .is_none()
+            .then_some(RoutineState::NoPolicy);
         let in_use = state.in_use.as_ref().map(|_| RoutineState::DirectoryInUse);
         held_back(state.role, in_slot)
             .or(no_policy)

@@ -90,8 +90,7 @@ pub(super) async fn plan(
 ) -> Result<PlanReport, PlanError> {
     let counted = Arc::clone(live.policy.component());
     let compiled = tokio::task::spawn_blocking(move || compile_both(component, counted)).await;
-    let (candidate, counted) =
-        compiled.map_err(|error| PlanError::NotNow(error.to_string()))??;
+    let (candidate, counted) = compiled.map_err(|error| PlanError::NotNow(error.to_string()))??;
     let given = config.settings(basis.slot);
     let candidate = Live::settled(&candidate, basis.slot, given, live.file())?;
     let counted = Live::settled(&counted, basis.slot, live.given.clone(), live.file())?;
@@ -124,10 +123,7 @@ pub(super) async fn plan(
     })
 }
 
-fn compile_both(
-    candidate: Arc<[u8]>,
-    live: Arc<[u8]>,
-) -> Result<(Policy, Policy), PlanError> {
+fn compile_both(candidate: Arc<[u8]>, live: Arc<[u8]>) -> Result<(Policy, Policy), PlanError> {
     let engine = Engine::metered()?;
     Ok((engine.load(candidate)?, engine.load(live)?))
 }

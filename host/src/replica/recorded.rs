@@ -12,7 +12,7 @@ use crate::status::Time;
 use crate::store::{
     Components, Disk, GoodRecord, ProbationRecord, QuarantineRecord, StoreError, SwapRecord,
 };
-use crate::swap::{Entrant, Ident, Probation, Quarantined, Standing};
+use crate::swap::{Entrant, Ident, Lasting, Probation, Quarantined};
 use crate::telemetry::chain;
 
 /// Makes a policy of a component again: of one that is at hand by its hash, or by compiling it.
@@ -21,7 +21,7 @@ pub(crate) type LoadPolicy<'a> = dyn Fn(&str, Arc<[u8]>) -> Result<Policy, Strin
 /// What a slot's record says of its policies.
 #[derive(Default)]
 pub(super) struct Restored {
-    pub(super) standing: Standing<Live>,
+    pub(super) lasting: Lasting<Live>,
     /// What the last good policy remembered when it was left.
     pub(super) aside: Option<Memory>,
 }
@@ -40,7 +40,7 @@ pub(super) fn restored(
             .ok()
     };
     Restored {
-        standing: Standing {
+        lasting: Lasting {
             good: load(&record.good),
             previous: load(&record.previous),
             probation: record.probation.as_ref().map(probation),
@@ -71,7 +71,11 @@ impl Source<'_> {
         };
         let component = match self.components.load(self.disk, sha256) {
             Ok(Some(component)) => component,
-            Ok(None) => return Err(lost("its copy in the state directory is missing or damaged".to_owned())),
+            Ok(None) => {
+                return Err(lost(
+                    "its copy in the state directory is missing or damaged".to_owned(),
+                ));
+            }
             Err(error) => return Err(lost(chain(&error))),
         };
         let policy = (self.load)(sha256, component.into()).map_err(lost)?;
@@ -85,29 +89,33 @@ impl Source<'_> {
 /// # Errors
 /// One of them could not be kept.
 pub(super) fn record(
-    standing: &Standing<Live>,
+    lasting: &Lasting<Live>,
     aside: Option<BTreeMap<String, Vec<u8>>>,
     components: &Components,
     disk: &dyn Disk,
 ) -> Result<SwapRecord, StoreError> {
-    for live in standing.good.iter().chain(&standing.previous) {
+    for live in lasting.good.iter().chain(&lasting.previous) {
         components.keep(disk, live.policy.sha256(), live.policy.component())?;
     }
     Ok(SwapRecord {
-        good: standing.good.as_ref().map(good),
-        previous: standing.previous.as_ref().map(good),
-        probation: standing.probation.as_ref().map(|probation| ProbationRecord {
+        good: lasting.good.as_ref().map(good),
+        previous: lasting.previous.as_ref().map(good),
+        probation: lasting.probation.as_ref().map(|probation| ProbationRecord {
             id: probation.ident.id.clone(),
             sha256: probation.ident.sha256.clone(),
             ticks_left: probation.ticks_left,
             accepted: probation.accepted.clone(),
         }),
-        quarantine: standing.quarantine.iter().map(|entry| QuarantineRecord {
-            id: entry.ident.id.clone(),
-            sha256: entry.ident.sha256.clone(),
-            reason: entry.reason.clone(),
-            at: entry.at.0,
-        }).collect(),
+        quarantine: lasting
+            .quarantine
+            .iter()
+            .map(|entry| QuarantineRecord {
+                id: entry.ident.id.clone(),
+                sha256: entry.ident.sha256.clone(),
+                reason: entry.reason.clone(),
+                at: entry.at.0,
+            })
+            .collect(),
         aside,
     })
 }

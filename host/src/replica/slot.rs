@@ -16,7 +16,7 @@ use crate::events::{Event, Telling};
 use crate::policy::Memory;
 use crate::schedule::Schedule;
 use crate::status::{RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time};
-use crate::swap::{Standing, Way};
+use crate::swap::{Lasting, Way};
 
 /// What a slot knows.
 pub(super) struct SlotState {
@@ -123,9 +123,9 @@ impl SlotState {
         }
     }
 
-    /// What of it outlives a restart, beside the pause: the way's standing, and both memories.
-    pub(super) fn to_record(&mut self) -> (Standing<Live>, Memory, Option<Memory>) {
-        (self.way.standing(), self.memory.clone(), self.aside.clone())
+    /// What of it outlives a restart, beside the pause: the way's lasting, and both memories.
+    pub(super) fn to_record(&mut self) -> (Lasting<Live>, Memory, Option<Memory>) {
+        (self.way.lasting(), self.memory.clone(), self.aside.clone())
     }
 
     /// What the ticks since the role was taken came to.

@@ -15,10 +15,9 @@ use super::tick::basis;
 use super::trial::{Basis, Left};
 use super::{CommandError, Inner, Replica};
 use crate::clock::{now, now_ms};
-use crate::config::Role;
 use crate::events::{Event, Telling, Transition};
 use crate::policy::Policy;
-use crate::status::{Stage, Time};
+use crate::status::Time;
 use crate::swap::{Action, Command, Entrant, Event as SwapEvent, Ident, Outcome, Refused, Verdict};
 use crate::telemetry::chain;
 
@@ -43,7 +42,8 @@ impl Replica {
         let given = self.0.config.settings(slot);
         match offer {
             Offer::Content(sha256) => {
-                self.0.step(slot, SwapEvent::Found(Ident::new(sha256, &given)));
+                self.0
+                    .step(slot, SwapEvent::Found(Ident::new(sha256, &given)));
             }
             Offer::Judged(sha256, judged) => {
                 let ident = Ident::new(sha256, &given);
@@ -62,7 +62,8 @@ impl Replica {
                 self.0.step(slot, SwapEvent::Missing(note));
             }
             Offer::Unreadable(reason) => {
-                self.0.step(slot, SwapEvent::Unreadable((*reason).to_owned()));
+                self.0
+                    .step(slot, SwapEvent::Unreadable((*reason).to_owned()));
             }
         }
     }
@@ -119,7 +120,10 @@ impl Replica {
             actions
         };
         self.0.perform(slot, actions);
-        self.0.record_swaps().await.map_err(CommandError::NotRecorded)
+        self.0
+            .record_swaps()
+            .await
+            .map_err(CommandError::NotRecorded)
     }
 
     /// What a component would change in a slot now, against what runs there: both run on the same answers, and nothing is
@@ -134,9 +138,11 @@ impl Replica {
             .ok_or_else(|| PlanError::NotNow("no policy runs in this slot".to_owned()))?;
         let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
-        let planned = self.0.shared.pool.spawn(async move {
-            plan(&inner.config, &live, component, &basis).await
-        });
+        let planned = self
+            .0
+            .shared
+            .pool
+            .spawn(async move { plan(&inner.config, &live, component, &basis).await });
         planned
             .await
             .unwrap_or_else(|error| Err(PlanError::NotNow(error.to_string())))
@@ -279,7 +285,10 @@ impl Inner {
         self.tried.send_modify(|ended| *ended += 1);
         // One that came while this was under way.
         let another = self.slot(slot, |state| {
-            state.way.to_try().is_some_and(|next| next.ident() != pair.candidate.ident())
+            state
+                .way
+                .to_try()
+                .is_some_and(|next| next.ident() != pair.candidate.ident())
         });
         if another {
             self.try_soon(slot);
@@ -308,7 +317,14 @@ impl Inner {
         let limits = self.config.limits(slot);
         let asked = Asked::new(master, fetch, self.config.request_timeout);
         let number = self.slot(slot, |state| state.next_number(false));
-        Ok(basis(self, slot, number, Time(now_ms()), limits, Arc::new(asked)))
+        Ok(basis(
+            self,
+            slot,
+            number,
+            Time(now_ms()),
+            limits,
+            Arc::new(asked),
+        ))
     }
 
     /// Puts what is to outlive a restart on disk, soon: nothing on the way to an exchange waits for the disk.
@@ -331,8 +347,8 @@ impl Inner {
                 return Ok(());
             }
             let noted = Slot::ALL.into_iter().try_for_each(|slot| {
-                let (standing, memory, aside) = inner.slot(slot, SlotState::to_record);
-                files.record_swap(slot, &standing, memory, aside)
+                let (lasting, memory, aside) = inner.slot(slot, SlotState::to_record);
+                files.record_swap(slot, &lasting, memory, aside)
             });
             // One component that cannot be kept does not keep the rest from being recorded.
             let saved = files.save().and(noted);

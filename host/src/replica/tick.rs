@@ -58,10 +58,10 @@ impl Attempt {
 
     /// Runs on the pool.
     pub(super) async fn run(mut self) -> Ended {
-        let mut term = self.replica.term.subscribe();
+        let (began, mut term) = (self.term, self.replica.term.subscribe());
         let term_ended = async {
             // The sender lives in the replica that this holds.
-            let _ = term.wait_for(|term| *term != self.term).await;
+            let _ = term.wait_for(|term| *term != began).await;
         };
         let (live, rewritten, asked) = match self.prepare().await {
             Ok(prepared) => prepared,
@@ -84,7 +84,8 @@ impl Attempt {
         let ran = basis.run(live).await;
         if self.mode == Mode::Commit {
             let left = Left::of(live, &ran.result);
-            self.replica.try_beside(self.slot, &live.ident().id, basis, left);
+            self.replica
+                .try_beside(self.slot, &live.ident().id, basis, left);
         }
         match ran.result {
             Ok(done) => Decided::Done(live.clone(), done),
@@ -160,7 +161,14 @@ impl Attempt {
             number, started, ..
         } = self.begun;
         let limits = self.replica.config.limits(self.slot);
-        basis(&self.replica, self.slot, number, started, limits, Arc::clone(asked))
+        basis(
+            &self.replica,
+            self.slot,
+            number,
+            started,
+            limits,
+            Arc::clone(asked),
+        )
     }
 
     /// The policy is content: commits what differs, or only tells it.
@@ -269,7 +277,10 @@ impl Attempt {
             if let Some(memory) = memory {
                 // What came into the slot meanwhile has a memory of its own.
                 let runs = replica.slot(slot, |state| {
-                    let runs = state.way.live().is_some_and(|live| live.ident().id == policy.id);
+                    let runs = state
+                        .way
+                        .live()
+                        .is_some_and(|live| live.ident().id == policy.id);
                     if runs {
                         state.memory.clone_from(&memory);
                     }

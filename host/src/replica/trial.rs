@@ -53,9 +53,10 @@ impl Basis {
     ) -> Verdict {
         let ran = self.run(candidate).await;
         let compared = self.compare(&Left::of(candidate, &ran.result), against);
-        compared.map_or_else(|verdict| verdict, |comparison| {
-            comparison.verdict(&config.trial(self.slot), &self.replica, self.slot)
-        })
+        compared.map_or_else(
+            |verdict| verdict,
+            |comparison| comparison.verdict(&config.trial(self.slot), &self.replica, self.slot),
+        )
     }
 
     /// How what the one leaves differs from what the other leaves; a verdict where there is nothing to compare.
@@ -75,7 +76,11 @@ impl Basis {
             let draft = drafts.iter().find(|draft| draft.kind().name == name);
             draft.or_else(|| self.current.get(name)).cloned()
         };
-        let names: BTreeSet<_> = theirs.iter().chain(ours).map(|draft| draft.kind().name).collect();
+        let names: BTreeSet<_> = theirs
+            .iter()
+            .chain(ours)
+            .map(|draft| draft.kind().name)
+            .collect();
         let tables = names.into_iter().filter_map(|name| {
             let (before, after) = (left(ours, name), left(theirs, name)?);
             TableComparison::new(before, &after)
@@ -149,12 +154,16 @@ impl TableComparison {
         if difference.is_same() {
             return None;
         }
-        let kind = after.kind();
-        let is_user = |key: &&String| !kind.is_system(key);
+        let removed: BTreeSet<&str> = difference.removed.iter().map(String::as_str).collect();
+        let of_users = |table: &Table| {
+            let goes = |key: &&str| removed.contains(key);
+            (table.user_len(), table.user_keys().filter(goes).count())
+        };
+        let (user_entries, user_removed) = before.as_ref().map_or((0, 0), of_users);
         Some(Self {
             entries: before.as_ref().map_or(0, Table::len),
-            user_entries: before.as_ref().map_or(0, Table::user_len),
-            user_removed: difference.removed.iter().filter(is_user).count(),
+            user_entries,
+            user_removed,
             change: TableChange::new(after, before.as_ref(), difference),
         })
     }
@@ -213,7 +222,10 @@ impl TableComparison {
 impl Comparison {
     /// What differs, table by table.
     pub(super) fn changes(&self) -> Vec<TableChange> {
-        self.tables.iter().map(|table| table.change.clone()).collect()
+        self.tables
+            .iter()
+            .map(|table| table.change.clone())
+            .collect()
     }
 
     /// Whether an operator has to say yes.

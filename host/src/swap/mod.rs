@@ -20,6 +20,6 @@ pub(crate) use ident::Ident;
 pub(crate) use quiet::Quiet;
 pub(crate) use watch::Watcher;
 pub(crate) use way::{
-    Accepted, Action, Command, Entrant, Event, Outcome, Probation, Quarantined, Refused, Standing,
+    Accepted, Action, Command, Entrant, Event, Lasting, Outcome, Probation, Quarantined, Refused,
     Verdict, Way,
 };

@@ -127,7 +127,7 @@ pub(crate) enum Action {
     DropMemoryAside,
     /// Try the candidate: with the next tick if that is near, else by itself.
     Try,
-    /// Put [`Way::standing`] on disk.
+    /// Put [`Way::lasting`] on disk.
     Record,
 }
 
@@ -147,6 +147,8 @@ pub(crate) struct Way<P> {
     /// The id that was refused last: it is not tried again before its file has held something else.
     refused: Option<String>,
     last_refusal: Option<RefusalStatus>,
+    /// Why the file could not be read at the last look.
+    unreadable: Option<String>,
     note: Option<String>,
 }
 
@@ -193,7 +195,7 @@ pub(crate) struct Quarantined {
 
 /// What outlives a restart.
 #[derive(Debug, Clone)]
-pub(crate) struct Standing<P> {
+pub(crate) struct Lasting<P> {
     /// Where a rollback goes.
     pub(crate) good: Option<P>,
     /// Where it goes if that is what runs.
@@ -204,7 +206,7 @@ pub(crate) struct Standing<P> {
     pub(crate) quarantine: Vec<Quarantined>,
 }
 
-impl<P> Default for Standing<P> {
+impl<P> Default for Lasting<P> {
     fn default() -> Self {
         Self {
             good: None,
@@ -220,19 +222,20 @@ const QUARANTINE: usize = 100;
 
 impl<P: Entrant> Way<P> {
     /// A slot as its record left it: the last good policy runs until the file is looked at.
-    pub(crate) fn new(probation_ticks: u32, standing: Standing<P>, now: Time) -> Self {
-        let live = standing.good.clone();
+    pub(crate) fn new(probation_ticks: u32, lasting: Lasting<P>, now: Time) -> Self {
+        let live = lasting.good.clone();
         Self {
             probation_ticks,
             live: live.map(|policy| Seated { policy, since: now }),
-            good: standing.good,
-            previous: standing.previous,
+            good: lasting.good,
+            previous: lasting.previous,
             probation: None,
-            resuming: standing.probation,
+            resuming: lasting.probation,
             candidate: None,
-            quarantine: standing.quarantine,
+            quarantine: lasting.quarantine,
             refused: None,
             last_refusal: None,
+            unreadable: None,
             note: None,
         }
     }
@@ -294,8 +297,8 @@ impl<P: Entrant> Way<P> {
     }
 
     /// What is to outlive a restart.
-    pub(crate) fn standing(&self) -> Standing<P> {
-        Standing {
+    pub(crate) fn lasting(&self) -> Lasting<P> {
+        Lasting {
             good: self.good.clone(),
             previous: self.previous.clone(),
             probation: self.probation.clone().or_else(|| self.resuming.clone()),
@@ -359,8 +362,12 @@ impl<P: Entrant> Way<P> {
 
     fn found(&mut self, now: Time, ident: Ident) -> Vec<Action> {
         self.note = None;
+        self.unreadable = None;
         let mut actions = self.give_up_resuming(|resuming| *resuming != ident);
-        let quarantined = self.quarantine.iter().find(|entry| entry.ident.id == ident.id);
+        let quarantined = self
+            .quarantine
+            .iter()
+            .find(|entry| entry.ident.id == ident.id);
         if let Some(entry) = quarantined {
             self.note = Some(format!(
                 "its file holds {:.8}, which is quarantined ({}); `locum plugin forget {:.12}` lets it be tried again",
@@ -410,14 +417,12 @@ impl<P: Entrant> Way<P> {
         candidate.since = now;
         candidate.place = Place::Trial(policy);
         let sha256 = candidate.ident.sha256.clone();
-        vec![
-            Action::Tell(Transition::TrialBegan { sha256 }),
-            Action::Try,
-        ]
+        vec![Action::Tell(Transition::TrialBegan { sha256 }), Action::Try]
     }
 
     fn missing(&mut self, note: String) -> Vec<Action> {
         self.refused = None;
+        self.unreadable = None;
         let mut actions = self.give_up_resuming(|_| true);
         actions.extend(self.withdraw());
         let told = self.note.replace(note.clone());
@@ -430,11 +435,11 @@ impl<P: Entrant> Way<P> {
     fn unreadable(&mut self, now: Time, reason: String) -> Vec<Action> {
         self.refused = None;
         let mut actions = self.give_up_resuming(|_| true);
-        let known = self.last_refusal.as_ref();
-        if known.is_some_and(|known| known.stage == Stage::Read && known.reason == reason) {
+        actions.extend(self.withdraw());
+        let told = self.unreadable.replace(reason.clone());
+        if told.as_ref() == Some(&reason) {
             return actions;
         }
-        actions.extend(self.withdraw());
         actions.push(self.note_refusal(now, None, Stage::Read, reason));
         actions
     }
@@ -477,13 +482,14 @@ impl<P: Entrant> Way<P> {
     }
 
     fn ticked(&mut self, now: Time, outcome: Outcome) -> Vec<Action> {
+        let unproved = !self.is_good();
         match (outcome, &mut self.probation) {
             (Outcome::Good, Some(probation)) if probation.ticks_left > 1 => {
                 probation.ticks_left -= 1;
                 vec![Action::Record]
             }
             (Outcome::Good, Some(_)) => self.prove(),
-            (Outcome::Good, None) if !self.is_good() => self.prove(),
+            (Outcome::Good, None) if unproved => self.prove(),
             (Outcome::Worse(reason), Some(_)) => self
                 .roll_back(now, Stage::Probation, reason)
                 .unwrap_or_default(),
@@ -493,7 +499,9 @@ impl<P: Entrant> Way<P> {
 
     /// Whether what runs has proved itself.
     fn is_good(&self) -> bool {
-        self.good.as_ref().is_some_and(|good| self.runs(&good.ident().id))
+        self.good
+            .as_ref()
+            .is_some_and(|good| self.runs(&good.ident().id))
     }
 
     /// What runs is good from now on.
@@ -590,11 +598,7 @@ impl<P: Entrant> Way<P> {
             policy,
             reason,
         };
-        let mut actions = vec![
-            Action::Tell(told),
-            Action::BringMemoryBack,
-            Action::Record,
-        ];
+        let mut actions = vec![Action::Tell(told), Action::BringMemoryBack, Action::Record];
         // It was measured against what has just gone.
         actions.extend(self.to_try().map(|_| Action::Try));
         Ok(actions)
@@ -618,7 +622,10 @@ impl<P: Entrant> Way<P> {
                 "the candidate {:.8} is not held: it is in its {}{}",
                 candidate.sha256,
                 candidate.stage,
-                candidate.reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
+                candidate
+                    .reason
+                    .map(|reason| format!(" ({reason})"))
+                    .unwrap_or_default()
             ),
             None => "there is no candidate".to_owned(),
         }
@@ -657,9 +664,9 @@ impl<P: Entrant> Way<P> {
             return Err(format!("nothing that begins with `{start}` is quarantined"));
         }
         self.note = None;
-        let told = gone.into_iter().map(|entry| {
-            Action::Tell(Transition::Forgotten { id: entry.ident.id })
-        });
+        let told = gone
+            .into_iter()
+            .map(|entry| Action::Tell(Transition::Forgotten { id: entry.ident.id }));
         Ok(told.chain([Action::Record]).collect())
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
 
 mod files;
+mod code_cache;
 mod limits;
 mod load;
 mod support;

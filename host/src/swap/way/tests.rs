@@ -37,7 +37,7 @@ fn named(name: &str) -> Named {
 const NOW: Time = Time(1);
 
 fn way() -> Way<Named> {
-    Way::new(3, Standing::default(), NOW)
+    Way::new(3, Lasting::default(), NOW)
 }
 
 impl Way<Named> {
@@ -68,7 +68,10 @@ impl Way<Named> {
     }
 
     fn ticks(&mut self, outcome: Outcome) -> Vec<Action> {
-        let id = self.live().map(|live| live.0.id.clone()).unwrap_or_default();
+        let id = self
+            .live()
+            .map(|live| live.0.id.clone())
+            .unwrap_or_default();
         self.happens(Event::Ticked { id, outcome })
     }
 
@@ -104,7 +107,9 @@ impl Way<Named> {
 
     fn quarantined(&self) -> Vec<&str> {
         let entries = self.quarantine.iter();
-        entries.filter_map(|entry| entry.ident.id.strip_prefix("id-")).collect()
+        entries
+            .filter_map(|entry| entry.ident.id.strip_prefix("id-"))
+            .collect()
     }
 }
 
@@ -134,7 +139,10 @@ fn a_first_load_needs_no_trial_and_is_good_after_one_good_tick() {
     assert_eq!((way.stage(), way.runs_now()), (Some(Stage::Check), None));
     assert_eq!(told(&way.judges("a", Ok(()))), ["live"]);
     assert_eq!((way.runs_now(), way.ticks_left()), (Some("a"), None));
-    assert!(way.ticks(worse()).is_empty(), "there is nothing that it could be worse than");
+    assert!(
+        way.ticks(worse()).is_empty(),
+        "there is nothing that it could be worse than"
+    );
     assert_eq!(told(&way.ticks(Outcome::Good)), ["proved"]);
     assert!(way.ticks(Outcome::Good).is_empty());
 }
@@ -146,7 +154,10 @@ fn a_good_candidate_goes_all_its_way() {
     let actions = way.judges("b", Ok(()));
     assert_eq!(told(&actions), ["trial-began"]);
     assert!(actions.contains(&Action::Try));
-    assert_eq!((way.stage(), way.runs_now()), (Some(Stage::Trial), Some("a")));
+    assert_eq!(
+        (way.stage(), way.runs_now()),
+        (Some(Stage::Trial), Some("a"))
+    );
     let actions = way.tries("b", Verdict::Passed);
     assert_eq!(told(&actions), ["live"]);
     assert_eq!(actions[0], Action::SetMemoryAside);
@@ -156,7 +167,10 @@ fn a_good_candidate_goes_all_its_way() {
     let actions = way.ticks(Outcome::Good);
     assert_eq!(told(&actions), ["proved"]);
     assert!(actions.contains(&Action::DropMemoryAside));
-    assert_eq!((way.ticks_left(), way.good.as_ref()), (None, Some(&named("b"))));
+    assert_eq!(
+        (way.ticks_left(), way.good.as_ref()),
+        (None, Some(&named("b")))
+    );
 }
 
 #[test]
@@ -164,14 +178,23 @@ fn what_is_refused_is_not_tried_again_until_the_file_held_something_else() {
     let mut way = Way::with_good("a");
     way.finds("b");
     assert_eq!(told(&way.judges("b", Err("a text file"))), ["refused"]);
-    assert_eq!(way.last_refusal().map(|refusal| refusal.stage), Some(Stage::Compile));
+    assert_eq!(
+        way.last_refusal().map(|refusal| refusal.stage),
+        Some(Stage::Compile)
+    );
     assert_eq!((way.stage(), way.runs_now()), (None, Some("a")));
     assert!(way.finds("b").is_empty(), "no noise");
     way.finds("a");
     assert_eq!(told(&way.finds("b")), ["noticed"]);
     way.judges("b", Ok(()));
-    assert_eq!(told(&way.tries("b", Verdict::Failed("it trapped".to_owned()))), ["refused"]);
-    assert_eq!(way.last_refusal().map(|refusal| refusal.stage), Some(Stage::Trial));
+    assert_eq!(
+        told(&way.tries("b", Verdict::Failed("it trapped".to_owned()))),
+        ["refused"]
+    );
+    assert_eq!(
+        way.last_refusal().map(|refusal| refusal.stage),
+        Some(Stage::Trial)
+    );
     assert_eq!(way.runs_now(), Some("a"));
 }
 
@@ -180,7 +203,10 @@ fn a_newer_content_restarts_the_way_and_the_live_one_withdraws_it() {
     let mut way = Way::with_good("a");
     way.finds("b");
     assert_eq!(told(&way.finds("c")), ["withdrawn", "noticed"]);
-    assert!(way.judges("b", Ok(())).is_empty(), "of a content that has gone");
+    assert!(
+        way.judges("b", Ok(())).is_empty(),
+        "of a content that has gone"
+    );
     way.judges("c", Ok(()));
     assert!(way.tries("b", Verdict::Passed).is_empty());
     assert_eq!(told(&way.finds("a")), ["withdrawn"]);
@@ -195,23 +221,51 @@ fn a_held_candidate_waits_for_an_operator() {
     way.judges("b", Ok(()));
     assert!(way.command(NOW, Command::Accept).is_err(), "in its trial");
     assert_eq!(told(&way.tries("b", differs())), ["held"]);
-    assert_eq!(way.candidate_status().and_then(|held| held.reason).as_deref(), Some("much would go"));
-    assert_eq!((way.stage(), way.runs_now()), (Some(Stage::Held), Some("a")));
+    assert_eq!(
+        way.candidate_status()
+            .and_then(|held| held.reason)
+            .as_deref(),
+        Some("much would go")
+    );
+    assert_eq!(
+        (way.stage(), way.runs_now()),
+        (Some(Stage::Held), Some("a"))
+    );
     assert!(way.finds("b").is_empty(), "it stays held");
     let actions = way.command(NOW, Command::Accept).unwrap();
     assert_eq!(told(&actions), ["accepted", "live"]);
-    assert_eq!(way.probation.as_ref().map(|probation| probation.accepted.len()), Some(1));
+    assert_eq!(
+        way.probation
+            .as_ref()
+            .map(|probation| probation.accepted.len()),
+        Some(1)
+    );
 
     let mut way = Way::with_good("a");
     way.finds("b");
     way.judges("b", Ok(()));
     way.tries("b", differs());
-    assert_eq!(told(&way.command(NOW, Command::Reject).unwrap()), ["rejected"]);
-    assert_eq!((way.runs_now(), way.stage(), way.quarantined()), (Some("a"), None, vec!["b"]));
+    assert_eq!(
+        told(&way.command(NOW, Command::Reject).unwrap()),
+        ["rejected"]
+    );
+    assert_eq!(
+        (way.runs_now(), way.stage(), way.quarantined()),
+        (Some("a"), None, vec!["b"])
+    );
     assert!(told(&way.finds("b")).is_empty(), "no noise");
     assert!(way.note().unwrap().contains("quarantined"));
-    assert!(way.command(NOW, Command::Forget("nothing".to_owned())).is_err());
-    assert_eq!(told(&way.command(NOW, Command::Forget("sha-b".to_owned())).unwrap()), ["forgotten"]);
+    assert!(
+        way.command(NOW, Command::Forget("nothing".to_owned()))
+            .is_err()
+    );
+    assert_eq!(
+        told(
+            &way.command(NOW, Command::Forget("sha-b".to_owned()))
+                .unwrap()
+        ),
+        ["forgotten"]
+    );
     assert_eq!(told(&way.finds("b")), ["noticed"]);
 }
 
@@ -242,7 +296,10 @@ fn a_trial_against_what_has_gone_is_done_again() {
         verdict: Verdict::Passed,
     };
     assert_eq!(way.happens(late), [Action::Try]);
-    assert_eq!((way.runs_now(), way.stage()), (Some("a"), Some(Stage::Trial)));
+    assert_eq!(
+        (way.runs_now(), way.stage()),
+        (Some("a"), Some(Stage::Trial))
+    );
 }
 
 #[test]
@@ -253,8 +310,14 @@ fn a_policy_that_does_worse_in_probation_goes_and_stays_away() {
     let actions = way.ticks(worse());
     assert_eq!(told(&actions), ["rolled-back"]);
     assert!(actions.contains(&Action::BringMemoryBack));
-    assert_eq!((way.runs_now(), way.ticks_left(), way.quarantined()), (Some("a"), None, vec!["b"]));
-    assert_eq!(way.last_refusal().map(|refusal| refusal.stage), Some(Stage::Probation));
+    assert_eq!(
+        (way.runs_now(), way.ticks_left(), way.quarantined()),
+        (Some("a"), None, vec!["b"])
+    );
+    assert_eq!(
+        way.last_refusal().map(|refusal| refusal.stage),
+        Some(Stage::Probation)
+    );
     assert!(told(&way.finds("b")).is_empty(), "it is not tried again");
 }
 
@@ -266,7 +329,10 @@ fn a_change_in_probation_goes_the_same_way_and_the_good_one_stays_the_one_to_go_
     way.finds("c");
     way.judges("c", Ok(()));
     let actions = way.tries("c", Verdict::Passed);
-    assert!(!actions.contains(&Action::SetMemoryAside), "what the good one remembers is aside already");
+    assert!(
+        !actions.contains(&Action::SetMemoryAside),
+        "what the good one remembers is aside already"
+    );
     assert_eq!((way.runs_now(), way.ticks_left()), (Some("c"), Some(3)));
     way.ticks(worse());
     assert_eq!((way.runs_now(), way.quarantined()), (Some("a"), vec!["c"]));
@@ -275,9 +341,15 @@ fn a_change_in_probation_goes_the_same_way_and_the_good_one_stays_the_one_to_go_
 #[test]
 fn an_operator_rolls_back_in_probation_and_after_it() {
     let mut way = Way::with_good("a");
-    assert!(way.command(NOW, Command::RollBack).is_err(), "it is the first");
+    assert!(
+        way.command(NOW, Command::RollBack).is_err(),
+        "it is the first"
+    );
     way.swaps("b");
-    assert_eq!(told(&way.command(NOW, Command::RollBack).unwrap()), ["rolled-back"]);
+    assert_eq!(
+        told(&way.command(NOW, Command::RollBack).unwrap()),
+        ["rolled-back"]
+    );
     assert_eq!((way.runs_now(), way.quarantined()), (Some("a"), vec!["b"]));
 
     let mut way = Way::with_good("a");
@@ -287,8 +359,14 @@ fn an_operator_rolls_back_in_probation_and_after_it() {
     }
     way.command(NOW, Command::RollBack).unwrap();
     assert_eq!((way.runs_now(), way.quarantined()), (Some("a"), vec!["b"]));
-    assert_eq!(way.last_refusal().map(|refusal| refusal.stage), Some(Stage::Live));
-    assert!(way.command(NOW, Command::RollBack).is_err(), "nothing is left to go back to");
+    assert_eq!(
+        way.last_refusal().map(|refusal| refusal.stage),
+        Some(Stage::Live)
+    );
+    assert!(
+        way.command(NOW, Command::RollBack).is_err(),
+        "nothing is left to go back to"
+    );
 }
 
 #[test]
@@ -297,7 +375,10 @@ fn a_file_that_goes_takes_its_candidate_along_and_nothing_else() {
     let missing = || Event::Missing("it is not there".to_owned());
     assert_eq!(told(&way.happens(missing())), ["noted"]);
     assert!(way.happens(missing()).is_empty(), "told once");
-    assert_eq!((way.runs_now(), way.note()), (Some("a"), Some("it is not there")));
+    assert_eq!(
+        (way.runs_now(), way.note()),
+        (Some("a"), Some("it is not there"))
+    );
     way.finds("b");
     assert_eq!(way.note(), None);
     way.judges("b", Ok(()));
@@ -310,7 +391,7 @@ fn a_file_that_goes_takes_its_candidate_along_and_nothing_else() {
 }
 
 fn restarted(way: &Way<Named>) -> Way<Named> {
-    Way::new(3, way.standing(), NOW)
+    Way::new(3, way.lasting(), NOW)
 }
 
 #[test]
@@ -322,14 +403,21 @@ fn a_restart_goes_on_with_the_probation_or_with_the_last_good_one() {
     let mut way = restarted(&before);
     assert_eq!(way.runs_now(), Some("a"), "killed before the exchange");
     way.finds("b");
-    assert!(way.judges("b", Ok(())).contains(&Action::Try), "judged again");
+    assert!(
+        way.judges("b", Ok(())).contains(&Action::Try),
+        "judged again"
+    );
 
     before.tries("b", Verdict::Passed);
     before.ticks(Outcome::Good);
     let mut way = restarted(&before);
-    assert_eq!(way.standing().probation, before.standing().probation);
+    assert_eq!(way.lasting().probation, before.lasting().probation);
     way.finds("b");
-    assert_eq!(told(&way.judges("b", Ok(()))), ["live"], "it passed its trial before");
+    assert_eq!(
+        told(&way.judges("b", Ok(()))),
+        ["live"],
+        "it passed its trial before"
+    );
     assert_eq!((way.runs_now(), way.ticks_left()), (Some("b"), Some(2)));
     way.ticks(worse());
     assert_eq!(way.runs_now(), Some("a"));
@@ -352,12 +440,15 @@ fn a_restart_goes_on_with_the_probation_or_with_the_last_good_one() {
 
 #[test]
 fn without_probation_an_exchange_is_good_at_once() {
-    let mut way = Way::new(0, Standing::default(), NOW);
+    let mut way = Way::new(0, Lasting::default(), NOW);
     way.finds("a");
     way.judges("a", Ok(()));
     way.ticks(Outcome::Good);
     way.swaps("b");
-    assert_eq!((way.ticks_left(), way.good.as_ref()), (None, Some(&named("b"))));
+    assert_eq!(
+        (way.ticks_left(), way.good.as_ref()),
+        (None, Some(&named("b")))
+    );
 }
 
 #[test]
@@ -467,7 +558,8 @@ fn apply(way: &mut Way<Named>, seen: &mut Seen, input: &Input) -> Vec<Action> {
             way.command(NOW, Command::Reject).unwrap_or_default()
         }
         Input::RollBack => {
-            seen.guilty.extend(NAMES.iter().find(|name| runs.as_deref() == Some(**name)));
+            seen.guilty
+                .extend(NAMES.iter().find(|name| runs.as_deref() == Some(**name)));
             way.command(NOW, Command::RollBack).unwrap_or_default()
         }
         Input::Forget(name) => {

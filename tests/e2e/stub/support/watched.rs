@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use locum::status::{RoutineState, RoutineStatus, TickResult, TickStatus};
-use locum::{Event, Transition, Host, HostBuilder, Replica, Slot, SyncReport};
+use locum::{Event, Host, HostBuilder, Replica, Slot, SyncReport, Transition};
 use tokio::sync::broadcast;
 
 use super::{REPLICA, soon};
