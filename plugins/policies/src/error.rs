@@ -91,7 +91,7 @@ pub enum Error {
         import: String,
     },
     /// No crate can have this name.
-    #[error("`{name}` is no name for a policy: {why}; `{instead}` would be one")]
+    #[error("`{name}` cannot be a policy's name: {why}; `{instead}` would do")]
     Name {
         /// The name.
         name: String,

@@ -31,7 +31,7 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
     if !begins || !name.chars().all(plain) {
-        let why = "lower-case letters, digits and `-`, beginning with a letter";
+        let why = "it must have lower-case letters, digits and `-` only, and begin with a letter";
         return Err(no_name(name, why, spelt(name)));
     }
     if name.len() > LONGEST {
@@ -39,7 +39,7 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
         return Err(no_name(name, "it has over 64 characters", short.to_owned()));
     }
     if KEYWORDS.contains(&name) || TAKEN.contains(&name) {
-        let why = "Rust, or the SDK, has it already";
+        let why = "Rust or the SDK has it already";
         return Err(no_name(name, why, format!("{name}-policy")));
     }
     Ok(())

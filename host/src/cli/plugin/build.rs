@@ -31,6 +31,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<exit::Code, CliError> {
     let component = policies::build_crate(&args.folder)?;
     let policy = look(&component)?;
     let path = place(args, &component.name);
+    let first = !path.exists();
     let changed = policies::write_if_changed(&path, &component.bytes)?;
     match args.output.output {
         Output::Json => output::print_json(&json!({
@@ -42,7 +43,9 @@ pub(super) fn build(args: &BuildArgs) -> Result<exit::Code, CliError> {
         }))?,
         Output::Text => {
             output::print(&text(&path, component.bytes.len(), changed, &policy))?;
-            output::say(&next(&path, policy.description()));
+            if first {
+                output::say(&next(&path, policy.description()));
+            }
         }
     }
     Ok(exit::OK)
@@ -64,6 +67,7 @@ fn look(component: &AuthorsComponent) -> Result<Policy, CliError> {
 fn place(args: &BuildArgs, name: &str) -> PathBuf {
     let file = format!("{name}.wasm");
     match &args.out {
+        None if args.folder == Path::new(".") => file.into(),
         None => args.folder.join(file),
         Some(out) if out.is_dir() => out.join(file),
         Some(out) => out.clone(),
