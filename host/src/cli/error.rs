@@ -94,6 +94,28 @@ impl From<EngineError> for CliError {
     }
 }
 
+#[cfg(feature = "author")]
+impl From<policies::Error> for CliError {
+    fn from(error: policies::Error) -> Self {
+        use policies::Error;
+        let code = match &error {
+            Error::Name { .. }
+            | Error::Exists { .. }
+            | Error::NothingToUpdate { .. }
+            | Error::NoCrate { .. } => exit::USAGE,
+            Error::NoLibrary { .. }
+            | Error::ForeignSdk { .. }
+            | Error::Cargo { .. }
+            | Error::Encode { .. }
+            | Error::TooLarge { .. }
+            | Error::ForeignImport { .. } => exit::BAD_DATA,
+            Error::TargetMissing { .. } | Error::NoTool { .. } => exit::CONFIG,
+            Error::Io { .. } => exit::DISK,
+        };
+        Self::new(code, chain(&error))
+    }
+}
+
 impl From<StartError> for CliError {
     fn from(error: StartError) -> Self {
         let code = match &error {

@@ -6,6 +6,8 @@ mod demo;
 mod directory;
 mod error;
 mod output;
+#[cfg(feature = "author")]
+mod plugin;
 mod run;
 mod status;
 mod sync;
@@ -52,6 +54,9 @@ enum Command {
     Verify(directory::VerifyArgs),
     /// Copy a stand-in into a broker's store, checked before and after
     Recover(directory::RecoverArgs),
+    /// Make and build policies
+    #[cfg(feature = "author")]
+    Plugin(plugin::PluginArgs),
     /// Watch it work: a stub master, four policies, one of them swapped under your eyes
     #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
@@ -153,6 +158,8 @@ fn dispatch(command: Command) -> Result<exit::Code, CliError> {
         Command::Adopt(args) => control::adopt(&args),
         Command::Verify(args) => directory::verify(&args),
         Command::Recover(args) => directory::recover(&args),
+        #[cfg(feature = "author")]
+        Command::Plugin(args) => plugin::plugin(&args),
         #[cfg(feature = "demo")]
         Command::Demo(args) => demo::demo(&args),
     }

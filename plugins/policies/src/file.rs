@@ -19,23 +19,24 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// Leaves `bytes` at `path`: by rename, so that a reader sees the old file or the new one, and not at all if they are
-/// there already. Folders are created.
+/// there already. Folders are created. Whether anything was written.
 ///
 /// # Errors
 /// [`Error::Io`] with what failed.
-pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
+        return Ok(false);
     }
     let new = path.with_extension("new");
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|source| io("create", folder, source))?;
     }
     fs::write(&new, bytes).map_err(|source| io("write", &new, source))?;
-    fs::rename(&new, path).map_err(|source| io("replace", path, source))
+    fs::rename(&new, path).map_err(|source| io("replace", path, source))?;
+    Ok(true)
 }
 
-fn io(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Error {
     Error::Io {
         action,
         path: path.to_owned(),

@@ -1,25 +1,34 @@
-//! Builds policies: from crates of this workspace to components that a host can load.
+//! Builds policies: from crates to components that a host can load; and makes new crates for authors.
 //!
 //! Cargo compiles each crate for `wasm32-unknown-unknown` with the profile `policy`, and `wit-component` wraps the core
-//! module as a component; no other tool is needed, and no WASI import can slip in. The tool of the same name lays the
-//! results out for an operator; [`all`] gives them to tests.
+//! module as a component; no other tool is needed, and no WASI import can slip in.
 //!
-//! Cargo works in a folder of its own below the target folder, so a test that builds policies never waits for the cargo
-//! that runs it. Several processes may build at once: a lock on a file lets one after the other in. A result is only
-//! written when it differs, so that a host that watches the folder is not woken for nothing.
+//! [`build`] is for the crates of this workspace: the tool of the same name lays the results out for an operator, and
+//! [`all`] gives them to tests. [`build_crate`] is for an author's crate, wherever it is. [`new_crate`] writes one: it needs
+//! nothing but the crate registry, since this library carries the interface, the SDK, and the tables that its bench runs on.
+//!
+//! For this workspace, cargo works in a folder of its own below the target folder, so a test that builds policies never
+//! waits for the cargo that runs it. Several processes may build at once: a lock on a file lets one after the other in. A
+//! result is only written when it differs, so that a host that watches the folder is not woken for nothing.
 
+mod author;
 mod cargo;
 mod component;
+mod error;
 mod file;
+mod name;
+mod sdk;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::OnceLock;
 
+pub use author::{AuthorsComponent, build_crate, new_crate};
 pub use component::imports;
+pub use error::Error;
 pub use file::write_if_changed;
+pub use sdk::{Renewed, renew_sdk};
 
 /// The crates of the four routines' own policies.
 pub const POLICIES: [&str; 4] = [
@@ -37,56 +46,6 @@ pub const MAX_BYTES: u64 = 64 * 1000;
 
 /// What a policy may import: interfaces of this package only.
 pub const PACKAGE: &str = "locum:sync/";
-
-/// Why there is no component.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Rust's library for the target is not installed.
-    #[error("the target {target} is not installed: run `rustup target add {target}`", target = cargo::TARGET)]
-    TargetMissing,
-    /// Cargo failed; it has said why on standard error.
-    #[error("cargo could not build {packages}: {status}")]
-    Cargo {
-        /// What was to be built.
-        packages: String,
-        /// How cargo ended.
-        status: ExitStatus,
-    },
-    /// A file or program of this machine failed us.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried, such as `read`.
-        action: &'static str,
-        /// With which file or program.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The module that cargo built is no policy, for example because it exports none.
-    #[error("cannot make a component of {name}")]
-    Encode {
-        /// The policy's name.
-        name: String,
-        /// What the encoder said.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A component is larger than [`MAX_BYTES`].
-    #[error("{name} has {bytes} bytes, over the limit of {}", MAX_BYTES)]
-    TooLarge {
-        /// The policy's name.
-        name: String,
-        /// Its size.
-        bytes: u64,
-    },
-    /// A component imports something outside [`PACKAGE`].
-    #[error("{name} imports {import}, and only {}* is allowed", PACKAGE)]
-    ForeignImport {
-        /// The policy's name.
-        name: String,
-        /// What it imports.
-        import: String,
-    },
-}
 
 /// A component that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,11 +94,19 @@ pub fn build_with_examples(package: &str) -> Result<Vec<Built>, Error> {
 }
 
 fn build_targets(packages: &[&str], targets: &[&str]) -> Result<Vec<Built>, Error> {
+    let root = cargo::root();
     let folder = cargo::target_folder();
     let _alone = file::lock(&folder)?;
-    let modules = cargo::build(&folder, packages, targets)?;
-    let built = modules.into_iter().map(|(name, module)| {
-        let component = component::encode(&name, &file::read(&module)?)?;
+    let work = cargo::Work {
+        at: &root,
+        target_folder: Some(&folder),
+        packages,
+        targets,
+        config: &[],
+    };
+    let built = work.build()?.into_iter().map(|module| {
+        let name = module.name;
+        let component = component::encode(&name, &file::read(&module.file)?)?;
         let path = folder.join("components").join(&name).with_extension("wasm");
         write_if_changed(&path, &component)?;
         Ok(Built { name, path })

@@ -55,14 +55,11 @@ fn told(words: &[&str], output: &Output, places: &[(&str, &str)]) -> String {
 async fn help_of_each_command() {
     let commands = [
         "", "run", "check", "sync", "status", "role", "pause", "resume", "adopt", "verify",
-        "recover", "demo",
+        "recover", "plugin", "plugin new", "plugin build", "demo",
     ];
     let mut text = String::new();
     for command in commands {
-        let words: Vec<&str> = [command, "--help"]
-            .into_iter()
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = Locum::new(&words).expect(0).await;
         assert_eq!(output.stderr, "");
         text += &told(&words, &output, &[]);
@@ -79,6 +76,11 @@ async fn help_is_asked_for_when_the_command_line_is_wrong() {
         &["role", "broker-a", "king"],
         &["pause", "broker-a", "topics"],
         &["recover", "standin"],
+        &["plugin"],
+        &["plugin", "new"],
+        &["plugin", "new", "My_Filter"],
+        &["plugin", "new", "."],
+        &["plugin", "build", "nowhere"],
     ] {
         text += &told(words, &Locum::new(words).expect(64).await, &[]);
     }

@@ -1,5 +1,6 @@
 //! The `locum` command, by its binary: exit codes, output, and the host that runs.
 
+mod author;
 mod codes;
 mod demo;
 mod directory;

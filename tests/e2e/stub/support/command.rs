@@ -61,14 +61,13 @@ impl Locum {
     }
 
     /// Runs it to its end.
-    pub(crate) async fn end(mut self) -> Output {
-        let output = soon(self.0.output()).await.unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Output {
-            code: output.status.code().expect("it was not killed"),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+    pub(crate) async fn end(self) -> Output {
+        soon(Output::of(self.0)).await
+    }
+
+    /// For what takes its time.
+    pub(crate) fn into_command(self) -> Command {
+        self.0
     }
 
     /// Runs it to an end with this code.
@@ -90,6 +89,19 @@ impl Locum {
         };
         running.until("running").await;
         running
+    }
+}
+
+impl Output {
+    /// Runs a command to its end.
+    pub(crate) async fn of(mut command: Command) -> Self {
+        let output = command.output().await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().expect("it was not killed"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
