@@ -21,6 +21,8 @@ pub struct Spent {
     pub fetches: u64,
     /// Lines that the policy logged, dropped ones included.
     pub log_lines: u64,
+    /// x
+    pub fuel: Option<u64>,
 }
 
 /// A shared handle: the store, the epoch callback and whoever waits for the tick see the same account, also after the tick

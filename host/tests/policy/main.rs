@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
 
-mod files;
 mod code_cache;
+mod files;
 mod limits;
 mod load;
 mod support;

@@ -24,8 +24,13 @@ async fn watching(stage: &Stage, stub: &Stub) -> Watched {
     Watched::start(stage.host(replica)).await
 }
 
+/// A master with some topics of its users: a policy that takes one away empties nothing.
 async fn stub() -> Stub {
-    Stub::start(Dialect::V5_5).await.unwrap()
+    let stub = Stub::start(Dialect::V5_5).await.unwrap();
+    for topic in ["orders", "payments", "refunds"] {
+        stub.tables().set_topic(topic);
+    }
+    stub
 }
 
 /// The marks that the guests leave.
@@ -161,7 +166,8 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
         let told = watched.refused(Slot::Topic).await;
         assert!(told.contains(reason), "{told}");
         let routine = watched.routine(Slot::Topic);
-        assert_eq!(routine.note, Some(told), "status says so");
+        let known = routine.last_refusal.map(|refusal| refusal.reason);
+        assert_eq!(known, Some(told), "status says so");
         assert_eq!(
             (routine.policy, routine.state),
             (running.clone(), RoutineState::Active)
@@ -172,7 +178,11 @@ async fn a_text_file_in_its_place_is_refused_with_the_reason_while_the_old_one_g
     }
     stage.replace(Slot::Topic, &marker("marker-v1"));
     watched.loaded(Slot::Topic).await;
-    assert_eq!(watched.routine(Slot::Topic).note, None, "all is well again");
+    assert_eq!(
+        watched.routine(Slot::Topic).last_refusal,
+        None,
+        "all is well again"
+    );
     Pass::of(&watched.host).await;
     assert_eq!(marks(&stage), ["marker-v1"]);
 }
@@ -186,7 +196,7 @@ async fn report_68_a_file_that_is_removed_leaves_its_policy_running_and_may_come
         .await
         .expect_all(TickResult::Updated);
     fs::remove_file(stage.plugin(Slot::Topic)).unwrap();
-    let told = watched.refused(Slot::Topic).await;
+    let told = watched.noted(Slot::Topic).await;
     let path = stage.plugin(Slot::Topic);
     let said = format!("{} is not there; topic ", path.display());
     assert!(

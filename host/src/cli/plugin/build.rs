@@ -53,7 +53,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<exit::Code, CliError> {
 
 /// Takes a component as a host does.
 fn look(component: &AuthorsComponent) -> Result<Policy, CliError> {
-    let loaded = Engine::new()?.load(&component.bytes);
+    let loaded = Engine::new()?.load(component.bytes.as_slice());
     loaded.map_err(|refusal| {
         let name = &component.name;
         let refusal = chain(&refusal);

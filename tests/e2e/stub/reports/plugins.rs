@@ -24,7 +24,8 @@ async fn refuses(cases: Vec<(Vec<u8>, &str)>) {
         assert!(told.starts_with("topic.wasm is refused: "), "{told}");
         assert!(told.contains(reason), "{reason}: {told}");
         let routine = watched.routine(Slot::Topic);
-        assert_eq!(routine.note, Some(told), "status says so");
+        let known = routine.last_refusal.map(|refusal| refusal.reason);
+        assert_eq!(known, Some(told), "status says so");
         assert_eq!(routine.policy, running);
         stub.tables().set_topic(format!("T{n}").as_str());
         let pass = Pass::of(&watched.host).await;

@@ -245,6 +245,6 @@ async fn a_setting_that_the_policy_does_not_have_leaves_the_slot_without_a_polic
         Some(RoutineState::NoPolicy)
     );
     assert_eq!(pass.result(Slot::Offset), Some(TickResult::Updated));
-    let refusal = routine(&host, Slot::Topic).note.unwrap();
+    let refusal = routine(&host, Slot::Topic).last_refusal.unwrap().reason;
     assert!(refusal.contains("keeep"), "{refusal}");
 }

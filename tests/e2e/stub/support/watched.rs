@@ -6,7 +6,7 @@ use locum::status::{RoutineState, RoutineStatus, TickResult, TickStatus};
 use locum::{Event, Host, HostBuilder, Replica, Slot, SyncReport, Transition};
 use tokio::sync::broadcast;
 
-use super::{REPLICA, soon};
+use super::{PATIENCE, REPLICA, soon};
 
 /// A running host and all its events since the start.
 pub(crate) struct Watched {
@@ -31,14 +31,18 @@ impl Watched {
 
     /// Waits for the event that `wanted` gives something for; those before it are gone.
     pub(crate) async fn until<T>(&mut self, mut wanted: impl FnMut(&Event) -> Option<T>) -> T {
-        soon(async {
+        let mut passed = Vec::new();
+        let waited = tokio::time::timeout(PATIENCE, async {
             loop {
-                if let Some(found) = wanted(&self.events.recv().await.unwrap()) {
+                let event = self.events.recv().await.unwrap();
+                if let Some(found) = wanted(&event) {
                     return found;
                 }
+                passed.push(event);
             }
         })
-        .await
+        .await;
+        waited.unwrap_or_else(|_| panic!("nothing came of it; what came was {passed:#?}"))
     }
 
     /// Waits for the slot's next tick that ends so.
@@ -89,6 +93,19 @@ impl Watched {
                 transition: Transition::Refused { reason, .. },
                 ..
             } if *of == slot => Some(reason.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until there is something to know of the slot's file; what.
+    pub(crate) async fn noted(&mut self, slot: Slot) -> String {
+        self.until(|event| match event {
+            Event::Swap {
+                slot: of,
+                transition: Transition::Noted { note },
+                ..
+            } if *of == slot => Some(note.clone()),
             _ => None,
         })
         .await
