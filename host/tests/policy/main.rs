@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers are tests too")]
 
 mod code_cache;
+mod fuel;
 mod limits;
 mod load;
 mod support;
