@@ -11,7 +11,7 @@ pub(super) const MIB: usize = 1024 * KIB;
 pub struct Limits {
     /// Bytes of all linear memories and tables of the guest together (`memory`).
     pub memory: usize,
-    /// Time that the guest itself computes, host imports not counted (`guest-time`). Rounded up to epochs of 10 ms.
+    /// Time that the guest computes, host calls counted, waiting for the master not (`guest-time`). Rounded up to epochs of 10 ms.
     pub guest_time: Duration,
     /// Time for the whole tick, waiting for the master included (`tick-time`).
     pub tick_time: Duration,

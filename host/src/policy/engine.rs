@@ -47,7 +47,23 @@ impl Engine {
     ///
     /// When the machine offers no memory or no thread for it.
     pub fn new() -> Result<Self, EngineError> {
-        let engine = wasmtime::Engine::new(&config()).map_err(|e| EngineError::Engine(e.into()))?;
+        Self::with_config(&config())
+    }
+
+    /// An engine that counts what a policy computes ([`Spent::fuel`](super::Spent::fuel)), to compare two policies with. Its code
+    /// is another than an ordinary engine's, and somewhat slower; limits and epochs are the same.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::new`].
+    pub fn metered() -> Result<Self, EngineError> {
+        let mut config = config();
+        config.consume_fuel(true);
+        Self::with_config(&config)
+    }
+
+    fn with_config(config: &wasmtime::Config) -> Result<Self, EngineError> {
+        let engine = wasmtime::Engine::new(config).map_err(|e| EngineError::Engine(e.into()))?;
         let (ticker, _thread) = Ticker::start(engine.clone()).map_err(EngineError::Ticker)?;
         Self::with_ticker(&engine, ticker)
     }

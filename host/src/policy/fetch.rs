@@ -1,6 +1,7 @@
 //! Where a policy's `fetch` goes: the replica fills this trait from its master.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use locum_tables::{Table, TableKind};
 
@@ -9,12 +10,13 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Asks the master for a whole table. One implementation serves one replica.
 pub trait Fetch: Send + Sync {
-    /// The table as the master holds it now. It must end by itself: the deadline of one request is the implementation's,
-    /// the tick's own deadline only drops what is still waiting then.
+    /// The table as the master holds it now. It must end by itself: the deadline of one request is the implementation's; the
+    /// slot's limits `fetch-time` and `tick-time` only drop what is still waiting then.
     fn fetch(&self, kind: &'static TableKind) -> BoxFuture<'_, Result<Table, FetchError>>;
 }
 
-/// Why no table came; the replica stays as it is. The same cases as `fetch-error` in the WIT.
+/// Why no table came; the replica stays as it is. The same cases as `fetch-error` in the WIT, and one more
+/// that is a `timed-out` there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The host knows no table of this name.
@@ -32,6 +34,9 @@ pub enum FetchError {
     /// No answer within the request's time.
     #[error("the master did not answer in time")]
     TimedOut,
+    /// No answer within the slot's limit `fetch-time`. The guest sees `timed-out`.
+    #[error("the master did not answer within the limit `fetch-time` of {0:?}")]
+    OverTime(Duration),
     /// The master answered an error.
     #[error("the master refused with code {code}: {remark}")]
     Refused {

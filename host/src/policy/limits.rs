@@ -16,6 +16,8 @@ pub const COMPONENT_BYTES: usize = 64 * MIB;
 pub(super) const LOAD_STACK: usize = 16 * MIB;
 /// How often the epoch advances: so often a running guest gives its thread back.
 pub(super) const EPOCH: Duration = Duration::from_millis(10);
+/// What a metered engine fills up: guest time is used up long before.
+pub(super) const FUEL: u64 = u64::MAX;
 /// Frames that a trap report keeps.
 pub(super) const FRAMES: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 /// Bytes that one frame of a trap report keeps; generics make long names.
@@ -66,6 +68,27 @@ impl Exceeded {
     pub(super) fn handles(count: usize) -> Self {
         Self {
             limit: "handles",
+            value: count.to_string(),
+        }
+    }
+
+    pub(super) fn log_lines(count: usize) -> Self {
+        Self {
+            limit: "log-lines",
+            value: count.to_string(),
+        }
+    }
+
+    pub(super) fn log_bytes(bytes: usize) -> Self {
+        Self {
+            limit: "log-bytes",
+            value: size(bytes),
+        }
+    }
+
+    pub(super) fn memory_entries(count: usize) -> Self {
+        Self {
+            limit: "memory-entries",
             value: count.to_string(),
         }
     }

@@ -10,7 +10,7 @@ use super::bindings::exports::locum::sync::policy as wit;
 use super::bindings::{Routine, RoutineIndices};
 use super::cause::Cause;
 use super::check::{Package, SERVED};
-use super::limits::{Exceeded, LENT};
+use super::limits::{Exceeded, FUEL, LENT};
 use super::meter::Meter;
 use super::refusal::Refusal;
 use super::report::RunError;
@@ -90,9 +90,12 @@ impl Linked {
         store.epoch_deadline_callback(|store| Ok(yield_epoch(&store.data().meter)?));
         let synced = self.call_sync(&mut store, tick).await;
         meter.pause();
+        if let Ok(left) = store.get_fuel() {
+            meter.set_fuel(FUEL - left);
+        }
         match synced {
             Ok(Ok(())) => Ok(store.into_data().finish()),
-            Ok(Err(failure)) => Err(RunError::Failure(failure.into())),
+            Ok(Err(failure)) => Err(RunError::Failure(store.data().failure(failure))),
             Err(error) => Err(RunError::of(error, store.data())),
         }
     }
@@ -120,6 +123,8 @@ impl Linked {
         store.set_hostcall_fuel(bytes);
         store.set_max_component_handles(handles.saturating_add(LENT));
         store.set_epoch_deadline(1);
+        // An error says that the engine does not count it.
+        let _ = store.set_fuel(FUEL);
         meter.resume();
         store
     }

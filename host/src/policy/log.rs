@@ -1,7 +1,7 @@
 //! The guest's log lines, on their way to the host's log.
 
 use super::bindings::locum::sync::log::Level;
-use super::limits::{Limits, TEXT_BYTES, clip};
+use super::limits::{Exceeded, Limits, TEXT_BYTES, clip};
 
 /// Where a policy's lines go, and how many are left.
 #[derive(Debug)]
@@ -9,8 +9,9 @@ pub(super) struct Log {
     replica: String,
     routine: &'static str,
     policy: String,
-    lines_left: usize,
-    bytes_left: usize,
+    limits: Limits,
+    lines: usize,
+    bytes: usize,
     full: bool,
     /// The last line at level error, clipped: a panicking guest says its last words there.
     last_error: Option<String>,
@@ -27,8 +28,9 @@ impl Log {
             replica,
             routine,
             policy,
-            lines_left: limits.log_lines,
-            bytes_left: limits.log_bytes,
+            limits: limits.clone(),
+            lines: 0,
+            bytes: 0,
             full: false,
             last_error: None,
         }
@@ -37,20 +39,35 @@ impl Log {
     /// Writes one line, unless the tick has logged too much already.
     pub(super) fn write(&mut self, level: Level, message: &str) {
         let message = clip(message, TEXT_BYTES);
-        if self.lines_left > 0 && message.len() <= self.bytes_left {
-            self.lines_left -= 1;
-            self.bytes_left -= message.len();
-            self.emit(level, &message);
-        } else if !self.full {
-            self.full = true;
-            self.emit(
-                Level::Warn,
-                "the policy logs too much; its further lines of this tick are dropped",
-            );
+        match self.room_for(&message) {
+            Ok(()) => {
+                self.lines += 1;
+                self.bytes += message.len();
+                self.emit(level, &message);
+            }
+            Err(exceeded) if !self.full => {
+                self.full = true;
+                let text = format!(
+                    "the policy logs too much, {exceeded}; further lines of this tick are dropped"
+                );
+                self.emit(Level::Warn, &text);
+            }
+            Err(_) => {}
         }
         if level == Level::Error {
             self.last_error = Some(message);
         }
+    }
+
+    fn room_for(&self, message: &str) -> Result<(), Exceeded> {
+        let (lines, bytes) = (self.limits.log_lines, self.limits.log_bytes);
+        if self.lines >= lines {
+            return Err(Exceeded::log_lines(lines));
+        }
+        if self.bytes + message.len() > bytes {
+            return Err(Exceeded::log_bytes(bytes));
+        }
+        Ok(())
     }
 
     /// The text of the last line at level error.

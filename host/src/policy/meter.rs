@@ -1,7 +1,8 @@
 //! The account of one tick: how long the guest computed, and what else it used.
 //!
-//! The only clock of this room is here. It runs while guest code runs: it stands still in every host import (the view that
-//! serves an import stops it, see `world`) and while the guest has given its thread back.
+//! The only clock of this room is here. It runs while guest code runs and while the host serves the guest's calls (a guest that
+//! loops through cheap calls would never be stopped otherwise); it stands still while a tick waits for the master, and while the
+//! guest has given its thread back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use super::limits::{EPOCH, Exceeded};
 /// What a tick has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
-    /// Time in guest code, host imports not counted.
+    /// Time in guest code and in the host calls that it made; waiting for the master is not counted.
     pub guest_time: Duration,
     /// How often the guest gave its thread back: once for each epoch (10 ms) that ended while it ran.
     pub yields: u64,
@@ -21,7 +22,8 @@ pub struct Spent {
     pub fetches: u64,
     /// Lines that the policy logged, dropped ones included.
     pub log_lines: u64,
-    /// x
+    /// WebAssembly instructions, as wasmtime weighs them: the same for the same tick, on any machine. Only an engine that counts
+    /// them ([`Engine::metered`](super::Engine::metered)) says so, and only of a tick that was not given up.
     pub fuel: Option<u64>,
 }
 
@@ -34,8 +36,33 @@ pub(super) struct Meter(Arc<Mutex<Account>>);
 struct Account {
     spent: Spent,
     budget: Duration,
-    running_since: Option<Instant>,
+    /// Whose code runs, and since when; none while the clock stands still.
+    running: Option<(Code, Instant)>,
     waiting_for: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Code {
+    Guest,
+    Host,
+}
+
+impl Account {
+    /// Charges what ran until now.
+    ///
+    /// A stretch of guest code counts as one epoch at most: a guest is asked to stop each epoch, so what is longer was the machine
+    /// running something else. Nothing asks a host call to stop: it counts in full.
+    fn turn_to(&mut self, code: Option<Code>) {
+        let now = Instant::now();
+        if let Some((ran, since)) = self.running.take() {
+            let stretch = now.saturating_duration_since(since);
+            self.spent.guest_time += match ran {
+                Code::Guest => stretch.min(EPOCH),
+                Code::Host => stretch,
+            };
+        }
+        self.running = code.map(|code| (code, now));
+    }
 }
 
 impl Meter {
@@ -44,29 +71,30 @@ impl Meter {
         Self(Arc::new(Mutex::new(Account {
             spent: Spent::default(),
             budget,
-            running_since: None,
+            running: None,
             waiting_for: None,
         })))
     }
 
     /// Guest code runs from now on.
     pub(super) fn resume(&self) {
-        self.0.lock().running_since = Some(Instant::now());
+        self.0.lock().turn_to(Some(Code::Guest));
     }
 
-    /// Guest code stands still from now on. One stretch counts as one epoch at most: a guest is asked to stop each epoch, so
-    /// what is longer was the machine running something else.
+    /// The host serves a call of the guest from now on.
+    pub(super) fn start_call(&self) {
+        self.0.lock().turn_to(Some(Code::Host));
+    }
+
+    /// Nothing runs from now on.
     pub(super) fn pause(&self) {
-        let mut account = self.0.lock();
-        if let Some(since) = account.running_since.take() {
-            account.spent.guest_time += since.elapsed().min(EPOCH);
-        }
+        self.0.lock().turn_to(None);
     }
 
     /// An epoch ended in guest code. Pauses; an error if the budget is used up.
     pub(super) fn end_epoch(&self) -> Result<(), Exceeded> {
-        self.pause();
-        let account = self.0.lock();
+        let mut account = self.0.lock();
+        account.turn_to(None);
         if account.spent.guest_time >= account.budget {
             return Err(Exceeded::guest_time(account.budget));
         }
@@ -78,21 +106,29 @@ impl Meter {
         self.0.lock().spent.yields += 1;
     }
 
-    /// A request for `table` goes out.
+    /// A request for `table` goes out, and is waited for.
     pub(super) fn start_fetch(&self, table: &'static str) {
         let mut account = self.0.lock();
+        account.turn_to(None);
         account.spent.fetches += 1;
         account.waiting_for = Some(table);
     }
 
     /// The request was answered.
     pub(super) fn end_fetch(&self) {
-        self.0.lock().waiting_for = None;
+        let mut account = self.0.lock();
+        account.turn_to(Some(Code::Host));
+        account.waiting_for = None;
     }
 
     /// A line was logged.
     pub(super) fn count_log_line(&self) {
         self.0.lock().spent.log_lines += 1;
+    }
+
+    /// What the whole tick burnt.
+    pub(super) fn set_fuel(&self, fuel: u64) {
+        self.0.lock().spent.fuel = Some(fuel);
     }
 
     /// The account so far.

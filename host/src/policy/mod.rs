@@ -3,13 +3,15 @@
 //! This is the only room that names wasmtime. It takes a component's bytes, says why it cannot be a policy or what it is
 //! ([`Engine::load`]), and runs it ([`Policy::run`]): a fresh store and instance for each tick, so that nothing leaks from
 //! one tick to the next and a trap poisons nothing. What the master answers comes through the [`Fetch`] trait, what the
-//! policy drafted leaves as tables; this room knows no socket, no file and no schedule.
+//! policy drafted leaves as tables; this room knows no socket, no schedule, and no file but those of its own code cache.
 //!
 //! What holds:
 //! - A policy imports `locum:sync` and nothing else; whatever does not fit is refused at load, never at its first call.
 //! - Guest time, memory, host-call bytes, handles, log and memory between ticks are bounded ([`Limits`]), and a limit that
 //!   is hit is named with its value.
-//! - Guest time is counted without host imports, and a running guest gives its thread back each epoch.
+//! - Guest time is counted with host calls and without waiting for the master, and a running guest gives its thread back each
+//!   epoch.
+//! - Whatever is wrong with the code cache, a component is compiled again; nobody waits for the cache's disk.
 //! - Dropping [`Policy::run`]'s future is safe: its store goes with it and is never used again.
 
 mod apart;

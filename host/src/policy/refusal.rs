@@ -74,7 +74,8 @@ pub enum Refusal {
     },
     /// It was built for an interface that this host does not speak.
     #[error(
-        "it was built for {found}, and this host serves {served}; build it against that version"
+        "it was built for {found}, and this host serves {served}; build it against that version (`locum plugin new NAME \
+         --update-sdk` renews its SDK)"
     )]
     InterfaceVersion {
         /// The first name of another version, such as `locum:sync/tables@0.2.0`.
@@ -90,7 +91,8 @@ pub enum Refusal {
     },
     /// The names fit, a function or type behind them does not; the cause says which is the first.
     #[error(
-        "its {package} is not the interface that this host serves ({served}); build it against that version"
+        "its {package} is not the interface that this host serves ({served}); build it against that version (`locum plugin \
+         new NAME --update-sdk` renews its SDK)"
     )]
     Mismatch {
         /// The package and version that it was built for, such as `locum:sync@0.1.3`.

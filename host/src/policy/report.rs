@@ -32,7 +32,7 @@ pub enum RunError {
         frames: Vec<String>,
     },
     /// The tick was given up: the master, or the policy, took too long.
-    #[error("the tick did not end within {after:?}{}", waiting(*waiting_for))]
+    #[error("the tick went over its limit `tick-time` of {after:?}{}", waiting(*waiting_for))]
     Deadline {
         /// The tick's time.
         after: Duration,
@@ -177,7 +177,7 @@ impl From<FetchError> for wit_master::FetchError {
             FetchError::NotServed => Self::NotServed,
             FetchError::NothingThere(remark) => Self::NothingThere(remark),
             FetchError::Unreachable(why) => Self::Unreachable(why),
-            FetchError::TimedOut => Self::TimedOut,
+            FetchError::TimedOut | FetchError::OverTime(_) => Self::TimedOut,
             FetchError::Refused { code, remark } => {
                 Self::Refused(wit_master::Refusal { code, remark })
             }

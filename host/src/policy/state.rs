@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use locum_tables::{Draft, Table, TableKind};
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
+use super::bindings::exports::locum::sync::policy as wit;
 use super::fetch::FetchError;
 use super::limits::{Exceeded, MemoryLimiter};
 use super::log::Log;
 use super::meter::Meter;
+use super::report::Failure;
 use super::tick::{Done, Tick};
 
 /// What a guest's handle to a draft stands for: the draft's place in the order of `writes`.
@@ -79,6 +81,21 @@ impl State {
         let DraftHandle(place) = *self.handles.get(handle)?;
         let draft = self.drafts.get_mut(place).and_then(Option::as_mut);
         draft.ok_or_else(|| Misuse("a handle to no draft".to_owned()).into())
+    }
+
+    /// A policy's failure in the host's words: a fetch that took too long is told to the guest without the limit.
+    pub(super) fn failure(&self, said: wit::Failure) -> Failure {
+        let over_time = |answer: &Result<Table, FetchError>| match answer {
+            Err(error @ FetchError::OverTime(_)) => Some(Failure::Fetch(error.clone())),
+            _ => None,
+        };
+        match Failure::from(said) {
+            timed_out @ Failure::Fetch(FetchError::TimedOut) => {
+                let over_time = self.answers.values().find_map(over_time);
+                over_time.unwrap_or(timed_out)
+            }
+            failure => failure,
+        }
     }
 
     /// What the tick leaves behind after `sync` returned ok.

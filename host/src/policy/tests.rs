@@ -119,9 +119,7 @@ async fn each_request_goes_out_once_a_tick_whatever_came_of_it() {
             fetch: master.clone(),
             ..tick("nothing", "")
         };
-        let meter = Meter::new(Duration::from_secs(1));
-        let log = Log::new(String::new(), "topic", String::new(), &tick.limits);
-        let mut state = State::new(tick, Vec::new(), meter.clone(), log);
+        let (mut state, meter) = running(tick);
         for _ in 0..3 {
             assert_eq!(World::enter(&mut state).answer(&TOPICS).await.err(), answer);
         }
@@ -132,6 +130,57 @@ async fn each_request_goes_out_once_a_tick_whatever_came_of_it() {
             usize::from(answer.is_some())
         );
     }
+}
+
+/// A pause that is longer than an epoch, so that the two ways to count it differ.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// A state whose guest may run, and its account.
+fn running(tick: Tick) -> (State, Meter) {
+    let meter = Meter::new(Duration::from_secs(60));
+    let log = Log::new(String::new(), "topic", String::new(), &tick.limits);
+    (State::new(tick, Vec::new(), meter.clone(), log), meter)
+}
+
+#[test]
+fn a_host_call_counts_in_full_and_guest_code_by_the_epoch() {
+    let (mut state, meter) = running(tick("nothing", ""));
+    meter.resume();
+    let call = World::enter(&mut state);
+    std::thread::sleep(PAUSE);
+    drop(call);
+    meter.pause();
+    assert!(meter.spent().guest_time >= PAUSE, "{:?}", meter.spent());
+
+    let before = meter.spent().guest_time;
+    meter.resume();
+    std::thread::sleep(PAUSE);
+    meter.pause();
+    let epoch = Duration::from_millis(10);
+    assert_eq!(meter.spent().guest_time, before + epoch);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_the_master_is_free() {
+    struct Slow;
+    impl Fetch for Slow {
+        fn fetch(&self, kind: &'static TableKind) -> BoxFuture<'_, Result<Table, FetchError>> {
+            Box::pin(async move {
+                // The meter's clock is a real one: this is long for it too.
+                std::thread::sleep(Duration::from_secs(1));
+                Ok(Table::empty(kind))
+            })
+        }
+    }
+    let slow = Tick {
+        fetch: Arc::new(Slow),
+        ..tick("nothing", "")
+    };
+    let (mut state, meter) = running(slow);
+    meter.resume();
+    World::enter(&mut state).answer(&TOPICS).await.unwrap();
+    meter.pause();
+    assert!(meter.spent().guest_time < Duration::from_secs(1));
 }
 
 #[test]

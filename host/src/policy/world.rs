@@ -1,12 +1,14 @@
 //! What a policy sees: the imports of the world `routine`, served from the tick's [`State`].
 
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use locum_tables::{DataVersion, Draft, DraftError, DraftLimits, Entry, Table, TableKind};
 use wasmtime::component::{HasData, Resource};
 
 use super::bindings::locum::sync::{log, master, memory, replica, settings, tables};
-use super::fetch::FetchError;
+use super::fetch::{BoxFuture, FetchError};
+use super::limits::Exceeded;
 use super::state::{DraftHandle, Misuse, State};
 
 /// The whole world, as the linker knows it.
@@ -19,12 +21,12 @@ impl HasData for World {
 impl World {
     /// Called at the begin of each import.
     pub(super) fn enter(state: &mut State) -> Import<'_> {
-        state.meter.pause();
+        state.meter.start_call();
         Import(state)
     }
 }
 
-/// One import that is being served: guest time stands still until it is dropped.
+/// One import that is being served: until it is dropped, it is the host that runs.
 pub(super) struct Import<'a>(&'a mut State);
 
 impl Drop for Import<'_> {
@@ -224,10 +226,23 @@ impl Import<'_> {
         }
         let fetch = self.tick.fetch.clone();
         self.meter.start_fetch(kind.name);
-        let answer = fetch.fetch(kind).await;
+        let answer = in_time(self.tick.limits.fetch_time, fetch.fetch(kind)).await;
         self.meter.end_fetch();
         self.answers.insert(kind.name, answer.clone());
         answer
+    }
+}
+
+/// An answer within the limit, where there is one.
+async fn in_time(
+    limit: Option<Duration>,
+    answer: BoxFuture<'_, Result<Table, FetchError>>,
+) -> Result<Table, FetchError> {
+    match limit {
+        None => answer.await,
+        Some(limit) => tokio::time::timeout(limit, answer)
+            .await
+            .unwrap_or(Err(FetchError::OverTime(limit))),
     }
 }
 
@@ -272,6 +287,11 @@ impl memory::Host for Import<'_> {
         name: String,
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), memory::MemoryError>> {
+        let entries = self.tick.limits.memory_entries;
+        if self.tick.memory.len() >= entries && !self.tick.memory.contains_key(&name) {
+            let exceeded = Exceeded::memory_entries(entries);
+            return Ok(Err(memory::MemoryError::Other(exceeded.to_string())));
+        }
         let limit = self.tick.limits.memory_bytes;
         let old = self
             .tick

@@ -47,7 +47,9 @@ impl Asked {
     /// A tick that came to nothing since no table came.
     pub(super) fn fault(&self, error: &FetchError) -> Fault {
         let kind = match error {
-            FetchError::Unreachable(_) | FetchError::TimedOut => ErrorKind::Unreachable,
+            FetchError::Unreachable(_) | FetchError::TimedOut | FetchError::OverTime(_) => {
+                ErrorKind::Unreachable
+            }
             FetchError::Refused { .. } | FetchError::NotServed => ErrorKind::Refused,
             FetchError::NothingThere(_)
             | FetchError::TooLarge { .. }
@@ -68,6 +70,10 @@ impl Asked {
             FetchError::TimedOut => format!(
                 "the master at {master} did not answer within {timeout:?} (request-timeout): it is overloaded, it hangs, or \
                  this is a name server's address"
+            ),
+            FetchError::OverTime(limit) => format!(
+                "the master at {master} did not answer within the limit `fetch-time` of {limit:?}: raise it, or see why the \
+                 master is slow"
             ),
             FetchError::Refused { code, remark } => {
                 format!("the master at {master} refused with code {code}: {remark}")

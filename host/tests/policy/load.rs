@@ -1,9 +1,11 @@
 //! What is refused at load, and in which words.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use components::{broken, guests};
 use locum::policy::{COMPONENT_BYTES, Refusal, RunError};
+use locum::status::Stage;
 use locum_tables::{Slot, TOPICS};
 
 use crate::support::{chain, engine, misbehave};
@@ -151,7 +153,7 @@ fn a_newer_patch_that_uses_nothing_new_is_taken() {
 #[test]
 fn the_first_difference_of_an_interface_is_named_with_both_versions() {
     let both = "its locum:sync@0.1.0 is not the interface that this host serves (locum:sync@0.1.0, and newer 0.1.x that use \
-                nothing new); build it against that version: ";
+                nothing new); build it against that version (`locum plugin new NAME --update-sdk` renews its SDK): ";
     for (component, difference) in [
         (
             broken::changed_enum(),
@@ -201,11 +203,63 @@ fn a_policy_that_cannot_say_what_it_is_is_refused() {
 
 #[test]
 fn a_table_that_no_host_knows_is_refused() {
-    let refusal = refusal(&guests().bytes("foreign-table"));
+    let text = refused(&guests().bytes("foreign-table"));
+    assert!(text.starts_with("it writes a table `"), "{text}");
     assert!(
-        matches!(refusal, Refusal::UnknownTable { .. }),
-        "{refusal:?}"
+        text.ends_with("; it knows topics, consumer-offsets, delay-offsets, subscription-groups"),
+        "{text}"
     );
+}
+
+#[test]
+fn a_refusal_tells_how_far_the_component_came() {
+    let marker = guests().bytes("marker-v1");
+    let mut garbled = marker.clone();
+    // The code of its core module, somewhere in the middle of it.
+    let code = garbled.len() / 2;
+    garbled[code..code + 64].fill(0xff);
+    let settle = |slot, settings: &[(&str, &str)]| misbehave().settle(slot, &given(settings));
+    let cases = [
+        (refusal(b""), Stage::Check),
+        (refusal(&broken::text()), Stage::Check),
+        (refusal(&broken::core_module()), Stage::Check),
+        (refusal(&broken::truncated(&marker)), Stage::Check),
+        (refusal(&broken::extra_import()), Stage::Check),
+        (refusal(&broken::missing_export()), Stage::Check),
+        (refusal(&broken::changed_enum()), Stage::Check),
+        (refusal(&broken::other_version(&marker)), Stage::Check),
+        (refusal(&garbled), Stage::Compile),
+        (refusal(&broken::describe_traps()), Stage::Describe),
+        (refusal(&guests().bytes("foreign-table")), Stage::Describe),
+        (settle(Slot::Delay, &[]).unwrap_err(), Stage::Describe),
+        (
+            settle(Slot::Topic, &[("wiht", "x")]).unwrap_err(),
+            Stage::Describe,
+        ),
+    ];
+    for (refusal, stage) in cases {
+        assert_eq!(refusal.stage(), stage, "{refusal:?}");
+    }
+}
+
+#[test]
+fn a_component_that_is_not_valid_is_refused_with_the_whole_cause() {
+    let mut bytes = guests().bytes("marker-v1");
+    let code = bytes.len() / 2;
+    bytes[code..code + 64].fill(0xff);
+    let text = refused(&bytes);
+    let start = "the component cannot be compiled; build it again with a current toolchain: ";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("offset"), "it says where: {text}");
+}
+
+#[test]
+fn a_policy_gives_its_component_back() {
+    let bytes = guests().bytes("marker-v1");
+    let component: Arc<[u8]> = bytes.into();
+    let policy = engine().load(Arc::clone(&component)).unwrap();
+    assert!(Arc::ptr_eq(policy.component(), &component));
+    assert!(!policy.from_cache());
 }
 
 fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -4,6 +4,7 @@
 
 mod code_cache;
 mod files;
+mod fuel;
 mod limits;
 mod load;
 mod support;

@@ -9,6 +9,8 @@ use locum::policy::{
     BoxFuture, Engine, Fetch, FetchError, Limits, Memory, Policy, Ran, Settings, Tick,
 };
 use locum_tables::{ReadLimits, Slot, Table, TableKind};
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, Layer};
 
 /// The engine that all these tests share, as a process would.
 pub(crate) fn engine() -> &'static Engine {
@@ -133,6 +135,46 @@ pub(crate) async fn run(name: &str, with: &str, limits: Limits) -> Ran {
         ..tick(Slot::Topic, master)
     };
     misbehave().run(tick).await
+}
+
+/// Notes each line of a policy with its fields.
+#[derive(Clone, Default)]
+pub(crate) struct Lines(Arc<Mutex<Vec<BTreeMap<String, String>>>>);
+
+impl Lines {
+    pub(crate) fn all(&self) -> Vec<BTreeMap<String, String>> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// A field of the last line.
+    pub(crate) fn last(&self, field: &str) -> String {
+        self.0.lock().unwrap().last().unwrap()[field].clone()
+    }
+}
+
+struct Fields(BTreeMap<String, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.to_owned());
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "locum::policy" {
+            let mut fields = Fields(BTreeMap::new());
+            fields
+                .0
+                .insert("level".to_owned(), event.metadata().level().to_string());
+            event.record(&mut fields);
+            self.0.lock().unwrap().push(fields.0);
+        }
+    }
 }
 
 /// An error with all its causes, as an operator reads it.

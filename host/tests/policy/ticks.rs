@@ -1,14 +1,15 @@
 //! Ticks of good and bad policies, each on its own.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use locum::policy::{Failure, FetchError, Limits, Policy, RunError, Tick};
 use locum_tables::{CONSUMER_OFFSETS, DELAY_OFFSETS, SUBSCRIPTION_GROUPS, Slot, TOPICS, Table};
-use tracing::field::{Field, Visit};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::layer::SubscriberExt;
 
-use crate::support::{Script, answer, chain, deed, engine, keys, misbehave, run, tick, topics};
+use crate::support::{
+    Lines, Script, answer, chain, deed, engine, keys, misbehave, run, tick, topics,
+};
 
 fn load(name: &str) -> Policy {
     engine().load(policies::all().bytes(name)).unwrap()
@@ -270,35 +271,6 @@ async fn nothing_of_an_old_policy_runs_after_the_exchange() {
     assert_ne!(live.sha256(), old);
 }
 
-/// Notes each line of a policy with its fields.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<BTreeMap<String, String>>>>);
-
-struct Fields(BTreeMap<String, String>);
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.0.insert(field.name().to_owned(), format!("{value:?}"));
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.insert(field.name().to_owned(), value.to_owned());
-    }
-}
-
-impl<S: tracing::Subscriber> Layer<S> for Lines {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "locum::policy" {
-            let mut fields = Fields(BTreeMap::new());
-            fields
-                .0
-                .insert("level".to_owned(), event.metadata().level().to_string());
-            event.record(&mut fields);
-            self.0.lock().unwrap().push(fields.0);
-        }
-    }
-}
-
 #[tokio::test]
 async fn the_guest_s_lines_reach_the_host_s_log_under_its_name() {
     let lines = Lines::default();
@@ -326,8 +298,8 @@ async fn the_guest_s_lines_reach_the_host_s_log_under_its_name() {
         line("INFO", "line 1"),
         line(
             "WARN",
-            "the policy logs too much; its further lines of this tick are dropped",
+            "the policy logs too much, over the limit `log-lines` of 2; further lines of this tick are dropped",
         ),
     ];
-    assert_eq!(*lines.0.lock().unwrap(), expected);
+    assert_eq!(lines.all(), expected);
 }

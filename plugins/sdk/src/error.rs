@@ -101,7 +101,7 @@ impl fmt::Display for MemoryError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(limit) => {
-                write!(out, "the memory would pass its limit of {limit} bytes")
+                write!(out, "over the limit `memory-bytes` of {limit} bytes")
             }
             Self::Other(text) => out.write_str(text),
         }

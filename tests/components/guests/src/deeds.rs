@@ -28,6 +28,7 @@ pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure>
         "loop-host-calls" => loop {
             black_box(settings::get("do"));
         },
+        "loop-costly-calls" => loop_costly_calls(),
         "spin" => spin(number).and_then(|()| take_over()),
         // Takes space.
         "hog" => hog(usize::MAX),
@@ -38,6 +39,7 @@ pub(crate) fn perform(deed: &str, with: &str, tick: Tick) -> Result<(), Failure>
         "giant-value" => giant_value(number),
         "many-entries" => many_entries(number),
         "remember" => remember(number),
+        "remember-many" => remember_many(number),
         // Asks for what it may not have.
         "edit-foreign" => edit_foreign(with),
         "fetch" => master::fetch(with).map(drop).map_err(Into::into),
@@ -122,6 +124,16 @@ fn handles() -> Result<(), Failure> {
     }
 }
 
+/// Lets the host copy a table again and again, and computes next to nothing.
+fn loop_costly_calls() -> Result<(), Failure> {
+    take_over()?;
+    let draft = replica::edit(TOPICS);
+    loop {
+        draft.put("copied", "{}")?;
+        drop(black_box(draft.snapshot()));
+    }
+}
+
 fn flood(lines: usize) -> Result<(), Failure> {
     for line in 0..lines {
         info!("line {line}");
@@ -151,6 +163,14 @@ fn many_entries(entries: usize) -> Result<(), Failure> {
 
 fn remember(bytes: usize) -> Result<(), Failure> {
     memory::set("giant", &vec![b'x'; bytes])?;
+    take_over()
+}
+
+/// As many values, of one byte each.
+fn remember_many(values: usize) -> Result<(), Failure> {
+    for value in 0..values {
+        memory::set(&value.to_string(), b"x")?;
+    }
     take_over()
 }
 
