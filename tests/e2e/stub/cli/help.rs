@@ -54,8 +54,21 @@ fn told(words: &[&str], output: &Output, places: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn help_of_each_command() {
     let commands = [
-        "", "run", "check", "sync", "status", "role", "pause", "resume", "adopt", "verify",
-        "recover", "plugin", "plugin new", "plugin build", "demo",
+        "",
+        "run",
+        "check",
+        "sync",
+        "status",
+        "role",
+        "pause",
+        "resume",
+        "adopt",
+        "verify",
+        "recover",
+        "plugin",
+        "plugin new",
+        "plugin build",
+        "demo",
     ];
     let mut text = String::new();
     for command in commands {
