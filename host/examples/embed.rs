@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use locum::status::TickResult;
-use locum::{Event, Host, PluginsConfig, ReplicaConfig, Slot};
+use locum::{Event, Host, PluginsConfig, ReplicaConfig, Slot, Transition};
 use tokio::sync::broadcast::error::RecvError;
 
 #[tokio::main]
@@ -63,9 +63,11 @@ pub(crate) async fn copy(
                 // The next tick comes as usual; a program of your own may rather go on than give up.
                 _ => return Err(tick.error.unwrap_or_default().into()),
             },
-            Event::PolicyRefused { slot, reason, .. } => {
-                return Err(format!("{slot}: {reason}").into());
-            }
+            Event::Swap {
+                slot,
+                transition: Transition::Refused { reason, .. },
+                ..
+            } => return Err(format!("{slot}: {reason}").into()),
             // New kinds of events may come.
             _ => {}
         }
