@@ -67,9 +67,7 @@ pub(crate) async fn copy(
                 slot,
                 transition: Transition::Refused { reason, .. },
                 ..
-            } => {
-                return Err(format!("{slot}: {reason}").into());
-            }
+            } => return Err(format!("{slot}: {reason}").into()),
             // New kinds of events may come.
             _ => {}
         }
