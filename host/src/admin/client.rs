@@ -11,9 +11,12 @@ use hyper_util::rt::TokioIo;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 
-use super::{AdoptRequest, ApiError, Done, RoleRequest, SocketError, SyncRequest, socket};
+use super::{
+    AdoptRequest, ApiError, Done, ForgetRequest, RoleRequest, SocketError, SwapCommand,
+    SyncRequest, socket,
+};
 use crate::config::{Role, checked_name};
-use crate::replica::SyncReport;
+use crate::replica::{PlanReport, SyncReport};
 use crate::status::{ErrorKind, Status};
 
 /// How long a host may take for what it does at once, save for a commit under way.
@@ -117,6 +120,46 @@ impl ApiClient {
         .await
     }
 
+    /// Does something about a slot's policies.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn swap(
+        &self,
+        replica: &str,
+        routine: &str,
+        command: SwapCommand,
+    ) -> Result<Done, CallError> {
+        let path = path(replica, &format!("routines/{routine}/{}", command.name()))?;
+        self.call(Some(PATIENCE), Method::POST, &path, &()).await
+    }
+
+    /// Lets what is quarantined be tried again.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn forget(&self, id: &str) -> Result<Done, CallError> {
+        let request = ForgetRequest { id: id.to_owned() };
+        self.call(Some(PATIENCE), Method::POST, "/api/v1/forget", &request)
+            .await
+    }
+
+    /// What a component would change in a slot, against what runs there.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn plan(
+        &self,
+        replica: &str,
+        routine: &str,
+        component: Vec<u8>,
+    ) -> Result<PlanReport, CallError> {
+        let path = path(replica, &format!("routines/{routine}/plan"))?;
+        let exchange = self.exchange(Method::POST, &path, "application/wasm", component);
+        // As long as its master takes, and as both policies may compute.
+        answer(exchange.await?)
+    }
+
     /// Takes a directory back from a broker that took it over.
     ///
     /// # Errors
@@ -138,31 +181,23 @@ impl ApiClient {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, CallError> {
-        let exchange = self.exchange(method, path, body);
-        let (status, answer) = match within {
+        let body =
+            serde_json::to_vec(body).map_err(|error| CallError::Answer(error.to_string()))?;
+        let exchange = self.exchange(method, path, "application/json", body);
+        answer(match within {
             Some(within) => timeout(within, exchange)
                 .await
                 .map_err(|_| CallError::Silent(within))??,
             None => exchange.await?,
-        };
-        if status.is_success() {
-            return serde_json::from_slice(&answer)
-                .map_err(|error| CallError::Answer(error.to_string()));
-        }
-        match serde_json::from_slice(&answer) {
-            Ok(error) => Err(CallError::Host(error)),
-            Err(_) => Err(CallError::Answer(format!(
-                "{status}: {}",
-                String::from_utf8_lossy(&answer)
-            ))),
-        }
+        })
     }
 
     async fn exchange(
         &self,
         method: Method,
         path: &str,
-        body: &impl Serialize,
+        content_type: &'static str,
+        body: Vec<u8>,
     ) -> Result<(hyper::StatusCode, Bytes), CallError> {
         let failed = |source| SocketError::Io {
             path: self.state_directory.clone(),
@@ -173,13 +208,11 @@ impl ApiClient {
         let stream = tokio::net::UnixStream::from_std(stream).map_err(failed)?;
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
         let driver = tokio::spawn(connection);
-        let body =
-            serde_json::to_vec(body).map_err(|error| CallError::Answer(error.to_string()))?;
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header("host", "locum")
-            .header("content-type", "application/json")
+            .header("content-type", content_type)
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| CallError::Answer(error.to_string()))?;
         let answer = sender.send_request(request).await?;
@@ -187,6 +220,23 @@ impl ApiClient {
         let body = answer.into_body().collect().await?.to_bytes();
         driver.abort();
         Ok((status, body))
+    }
+}
+
+/// What the host answered, or why not.
+fn answer<T: DeserializeOwned>(
+    (status, answer): (hyper::StatusCode, Bytes),
+) -> Result<T, CallError> {
+    if status.is_success() {
+        return serde_json::from_slice(&answer)
+            .map_err(|error| CallError::Answer(error.to_string()));
+    }
+    match serde_json::from_slice(&answer) {
+        Ok(error) => Err(CallError::Host(error)),
+        Err(_) => Err(CallError::Answer(format!(
+            "{status}: {}",
+            String::from_utf8_lossy(&answer)
+        ))),
     }
 }
 

@@ -8,6 +8,9 @@
 //! | `POST /api/v1/replicas/{name}/role` [`RoleRequest`] | [`Done`] |
 //! | `POST /api/v1/replicas/{name}/routines/{slot}/pause`, `.../resume` | [`Done`] |
 //! | `POST /api/v1/replicas/{name}/adopt` [`AdoptRequest`] | [`Done`] |
+//! | `POST /api/v1/replicas/{name}/routines/{slot}/accept`, `.../reject`, `.../rollback` | [`Done`] |
+//! | `POST /api/v1/replicas/{name}/routines/{slot}/plan`, the component's bytes | [`crate::PlanReport`] |
+//! | `POST /api/v1/forget` [`ForgetRequest`] | [`Done`] |
 //!
 //! What fails is answered with a status code over 399 and an [`ApiError`].
 
@@ -49,6 +52,37 @@ pub struct RoleRequest {
 pub struct AdoptRequest {
     /// Write our files over the broker's, which are put aside.
     pub overwrite: bool,
+}
+
+/// Which policy may be tried again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetRequest {
+    /// The beginning of its id, or of its component's hash.
+    pub id: String,
+}
+
+/// What to do about a slot's policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwapCommand {
+    /// Let the held candidate in.
+    Accept,
+    /// Turn the candidate away, and quarantine it.
+    Reject,
+    /// Go back to the last good policy, and quarantine the one that runs.
+    Rollback,
+}
+
+impl SwapCommand {
+    /// As in the URL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Rollback => "rollback",
+        }
+    }
 }
 
 /// It is done.

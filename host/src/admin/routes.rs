@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::extract::{Path as UrlPath, State};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path as UrlPath, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -11,9 +12,12 @@ use axum::{Json, Router};
 use locum_tables::Slot;
 use tokio::task::JoinHandle;
 
-use super::{AdoptRequest, ApiError, Done, RoleRequest, SocketError, SyncRequest, socket};
+use super::{
+    AdoptRequest, ApiError, Done, ForgetRequest, RoleRequest, SocketError, SyncRequest, socket,
+};
 use crate::host::Host;
-use crate::replica::{AdoptError, CommandError, Replica, SyncReport};
+use crate::policy::COMPONENT_BYTES;
+use crate::replica::{AdoptError, CommandError, PlanError, PlanReport, Replica, SyncReport};
 use crate::status::{ErrorKind, Status};
 use crate::telemetry::chain;
 
@@ -67,6 +71,23 @@ fn router(host: Arc<Host>) -> Router {
             post(resume),
         )
         .route("/api/v1/replicas/{name}/adopt", post(adopt))
+        .route(
+            "/api/v1/replicas/{name}/routines/{slot}/accept",
+            post(accept),
+        )
+        .route(
+            "/api/v1/replicas/{name}/routines/{slot}/reject",
+            post(reject),
+        )
+        .route(
+            "/api/v1/replicas/{name}/routines/{slot}/rollback",
+            post(roll_back),
+        )
+        .route(
+            "/api/v1/replicas/{name}/routines/{slot}/plan",
+            post(plan).layer(DefaultBodyLimit::max(COMPONENT_BYTES)),
+        )
+        .route("/api/v1/forget", post(forget))
         .with_state(host)
 }
 
@@ -111,6 +132,43 @@ async fn resume(
 ) -> Answer<Done> {
     found(&host, &name)?.resume(slot_of(&slot)?).await?;
     Ok(done(Vec::new()))
+}
+
+type Routine = UrlPath<(String, String)>;
+
+async fn accept(State(host): State<Arc<Host>>, UrlPath((name, slot)): Routine) -> Answer<Done> {
+    found(&host, &name)?.accept(slot_of(&slot)?).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn reject(State(host): State<Arc<Host>>, UrlPath((name, slot)): Routine) -> Answer<Done> {
+    found(&host, &name)?.reject(slot_of(&slot)?).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn roll_back(State(host): State<Arc<Host>>, UrlPath((name, slot)): Routine) -> Answer<Done> {
+    found(&host, &name)?.roll_back(slot_of(&slot)?).await?;
+    Ok(done(Vec::new()))
+}
+
+async fn plan(
+    State(host): State<Arc<Host>>,
+    UrlPath((name, slot)): Routine,
+    component: Bytes,
+) -> Answer<PlanReport> {
+    let replica = found(&host, &name)?;
+    let component = component.as_ref().into();
+    Ok(Json(replica.plan(slot_of(&slot)?, component).await?))
+}
+
+async fn forget(State(host): State<Arc<Host>>, Json(request): Json<ForgetRequest>) -> Answer<Done> {
+    match host.forget(&request.id).await? {
+        0 => Err(ApiError {
+            error: format!("nothing that begins with `{}` is quarantined", request.id),
+            kind: ErrorKind::Config,
+        }),
+        slots => Ok(done(vec![format!("forgotten in {slots} slot(s)")])),
+    }
 }
 
 async fn adopt(
@@ -168,7 +226,19 @@ impl From<CommandError> for ApiError {
     fn from(error: CommandError) -> Self {
         Self {
             error: chain(&error),
-            kind: ErrorKind::Disk,
+            kind: match error {
+                CommandError::NotRecorded(_) => ErrorKind::Disk,
+                CommandError::NotPossible(_) => ErrorKind::InUse,
+            },
+        }
+    }
+}
+
+impl From<PlanError> for ApiError {
+    fn from(error: PlanError) -> Self {
+        Self {
+            error: chain(&error),
+            kind: error.kind(),
         }
     }
 }

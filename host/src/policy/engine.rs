@@ -85,10 +85,6 @@ impl Engine {
     /// Keeps compiled code in a folder, which is made when there is something to keep. Code is only used if nobody but this
     /// process's user can have written it; whatever is wrong with the folder or a file in it, the component is compiled again.
     #[must_use]
-    pub fn metered() -> Result<Self, EngineError> {
-        Self::new()
-    }
-    /// x
     pub fn with_code_cache(mut self, folder: PathBuf) -> Self {
         self.code = Some(Arc::new(CodeCache::new(folder)));
         self

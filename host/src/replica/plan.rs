@@ -9,7 +9,7 @@ use super::outcome::TableChange;
 use super::trial::{Basis, Left};
 use crate::config::ReplicaConfig;
 use crate::policy::{Engine, EngineError, Policy, Ran, Refusal};
-use crate::status::{PolicyStatus, Stage};
+use crate::status::{ErrorKind, PolicyStatus, Stage};
 use crate::swap::{Entrant, Verdict};
 use crate::telemetry::chain;
 
@@ -70,6 +70,18 @@ pub enum PlanError {
     /// The engine that counts could not be had.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl PlanError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Refused { .. } => ErrorKind::BadData,
+            Self::NotNow(_) => ErrorKind::InUse,
+            Self::Engine(_) => ErrorKind::Internal,
+        }
+    }
 }
 
 impl From<Refusal> for PlanError {
