@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::component::{Component, Instance, InstancePre, Linker};
 use wasmtime::{Store, UpdateDeadline};
 
 use super::bindings::exports::locum::sync::policy as wit;
@@ -73,7 +73,12 @@ impl Linked {
             Err(error) => return Err(failed(error, store)),
         };
         let routine = self.indices.load(&mut *store, &instance);
-        let routine = routine.map_err(|error| mismatch(&self.package, error))?;
+        let routine = routine.map_err(|error| {
+            let function = differing(store, &instance);
+            let context =
+                format!("it exports `{function}` of `locum:sync/policy` with the wrong type");
+            mismatch(&self.package, error.context(context))
+        })?;
         store.set_epoch_deadline(1);
         let described = routine.locum_sync_policy().call_describe(&mut *store).await;
         described.map_err(|error| failed(error, store))
@@ -141,6 +146,17 @@ fn yield_epoch(meter: &Meter) -> Result<UpdateDeadline, Exceeded> {
         meter.resume();
     };
     Ok(UpdateDeadline::YieldCustom(1, Box::pin(pause)))
+}
+
+/// Which of the two functions that a policy exports is not the served one. wasmtime's text does not say.
+fn differing(store: &mut Store<State>, instance: &Instance) -> &'static str {
+    let interface = instance.get_export_index(&mut *store, None, "locum:sync/policy@0.1.0");
+    let describe = instance.get_export_index(&mut *store, interface.as_ref(), "describe");
+    let served = describe.is_some_and(|describe| {
+        let typed = instance.get_typed_func::<(), (wit::Description,)>(&mut *store, describe);
+        typed.is_ok()
+    });
+    if served { "sync" } else { "describe" }
 }
 
 fn mismatch(package: &Package, error: wasmtime::Error) -> Refusal {

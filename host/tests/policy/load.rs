@@ -164,12 +164,23 @@ fn the_first_difference_of_an_interface_is_named_with_both_versions() {
             broken::newer_function(),
             "instance export `clear` has the wrong type: function implementation is missing",
         ),
-        (broken::changed_export(), "type mismatch with results"),
+        (
+            broken::changed_export(),
+            "it exports `sync` of `locum:sync/policy` with the wrong type: failed to convert function to given type: type \
+             mismatch with results: expected `result` found `bool`",
+        ),
     ] {
         let text = refused(&component);
         assert!(text.starts_with(both), "{text}");
         assert!(text.contains(difference), "{text}");
     }
+}
+
+#[test]
+fn a_difference_is_named_in_a_newer_patch_too() {
+    let text = refused(&broken::newer_patch(&broken::changed_export()));
+    assert!(text.starts_with("its locum:sync@0.1.1 is not"), "{text}");
+    assert!(text.contains("it exports `sync` of"), "{text}");
 }
 
 #[test]
