@@ -1,4 +1,5 @@
 //! Crates for authors, as far as no compiler is needed; `locum plugin` is tested with one in `tests/e2e/stub/cli/author.rs`.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

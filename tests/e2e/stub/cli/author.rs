@@ -90,8 +90,8 @@ fn expect(code: i32, output: Output) -> Output {
 }
 
 #[tokio::test]
-async fn from_nothing_to_a_swapped_policy() {
-    let (desk, stage) = (Desk::new(), Stage::new());
+async fn a_new_crate_passes_its_tests_and_becomes_a_component() {
+    let desk = Desk::new();
     let made = expect(0, desk.locum("", &["plugin", "new", "my-filter"]).await);
     assert!(
         made.stdout.contains("\n  cd my-filter\n  cargo test\n"),
@@ -131,7 +131,12 @@ async fn from_nothing_to_a_swapped_policy() {
         !readable.contains(desk.folder.to_str().unwrap()),
         "no place of this machine"
     );
+}
 
+#[tokio::test]
+async fn from_nothing_to_a_swapped_policy() {
+    let (desk, stage) = (Desk::new(), Stage::new());
+    expect(0, desk.locum("", &["plugin", "new", "my-filter"]).await);
     let plugins = stage.plugins();
     let words = [
         "plugin",
