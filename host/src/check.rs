@@ -1,15 +1,19 @@
-//! `locum check`: a configuration and the policies that it names, looked at without running anything.
+//! A configuration and the policies that it names, or one component, looked at without running anything.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use locum_tables::Slot;
+use serde::Serialize;
 
-use crate::config::Config;
+use crate::config::{Config, ReplicaConfig};
+use crate::hash::sha256;
 use crate::host::load;
-use crate::policy::{COMPONENT_BYTES, Engine, EngineError, Policy};
+use crate::policy::{COMPONENT_BYTES, Description, Engine, EngineError, Outside, Policy, Refusal};
 use crate::replica::Live;
-use crate::swap::{Files, Seen};
+use crate::status::Stage;
+use crate::store::{RealDisk, Record};
+use crate::swap::{Files, Ident, Seen};
 use crate::telemetry::chain;
 
 /// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
@@ -48,5 +52,121 @@ fn first_look(engine: &Engine, files: &mut Files, file: &Path) -> Result<Policy,
         Seen::Unreadable(reason) => Err(reason),
         // Nothing was seen before that this could be the same as.
         Seen::Same => Err("it was looked at twice".to_owned()),
+    }
+}
+
+/// What there is to say of a component, and of the slots of a configuration that could hold it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ComponentReport {
+    /// Of its bytes, in hex.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it imports.
+    pub imports: Vec<String>,
+    /// What it exports.
+    pub exports: Vec<String>,
+    /// What it says of itself, if it is a policy.
+    pub policy: Option<Description>,
+    /// Why it is none.
+    pub refused: Option<RefusedReport>,
+    /// For each slot, whether it would get as far as a trial.
+    pub slots: Vec<SlotVerdict>,
+}
+
+/// Why a component is refused.
+#[derive(Debug, Clone, Serialize)]
+pub struct RefusedReport {
+    /// How far it came.
+    pub stage: Stage,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+/// Whether a slot would take a component.
+#[derive(Debug, Clone, Serialize)]
+pub struct SlotVerdict {
+    /// Of which replica; none where there is no configuration.
+    pub replica: Option<String>,
+    /// Which slot.
+    pub routine: String,
+    /// Whether it would get as far as a trial.
+    pub fits: bool,
+    /// Why not; or what to know.
+    pub reason: Option<String>,
+}
+
+/// Looks at a component as the host does when it finds it: what it is, and which slots would take it. Without a configuration
+/// each slot is taken without settings. Blocking.
+///
+/// # Errors
+/// [`EngineError`]: components cannot be looked at.
+pub fn inspect_component(
+    component: &[u8],
+    config: Option<&Config>,
+) -> Result<ComponentReport, EngineError> {
+    let Outside { imports, exports } = Outside::of(component).unwrap_or_default();
+    let loaded = Engine::new()?.load(component);
+    let (policy, refused) = match &loaded {
+        Ok(policy) => (Some(policy.description().clone()), None),
+        Err(refusal) => {
+            let (stage, reason) = (refusal.stage(), chain(refusal));
+            (None, Some(RefusedReport { stage, reason }))
+        }
+    };
+    let slots = loaded.map_or_else(|_| Vec::new(), |policy| verdicts(&policy, config));
+    Ok(ComponentReport {
+        sha256: sha256(component),
+        bytes: component.len() as u64,
+        imports,
+        exports,
+        policy,
+        refused,
+        slots,
+    })
+}
+
+fn verdicts(policy: &Policy, config: Option<&Config>) -> Vec<SlotVerdict> {
+    let Some(config) = config else {
+        return Slot::ALL
+            .map(|slot| SlotVerdict::new(None, slot, settled(policy, slot, BTreeMap::new()), None))
+            .into();
+    };
+    let of_replica = |(name, replica): (&String, &ReplicaConfig)| {
+        let record = Record::path(&config.state_directory, name);
+        // What cannot be read tells nothing.
+        let (record, _) = Record::peek(&RealDisk, &record).unwrap_or_default();
+        Slot::ALL.map(|slot| {
+            let given = replica.settings(slot);
+            let ident = Ident::new(policy.sha256(), &given);
+            let swap = record.swaps.get(slot.name());
+            let quarantined = swap
+                .and_then(|swap| swap.quarantine.iter().find(|entry| entry.id == ident.id))
+                .map(|entry| format!("it is quarantined there: {}", entry.reason));
+            let fits = settled(policy, slot, given);
+            SlotVerdict::new(Some(name.clone()), slot, fits, quarantined)
+        })
+    };
+    config.replicas.iter().flat_map(of_replica).collect()
+}
+
+fn settled(policy: &Policy, slot: Slot, given: BTreeMap<String, String>) -> Result<(), Refusal> {
+    policy.settle(slot, &given).map(drop)
+}
+
+impl SlotVerdict {
+    fn new(
+        replica: Option<String>,
+        slot: Slot,
+        fits: Result<(), Refusal>,
+        quarantined: Option<String>,
+    ) -> Self {
+        let reason = fits.err().map(|refusal| chain(&refusal)).or(quarantined);
+        Self {
+            replica,
+            routine: slot.name().to_owned(),
+            fits: reason.is_none(),
+            reason,
+        }
     }
 }

@@ -40,7 +40,7 @@ pub mod store;
 mod swap;
 pub mod telemetry;
 
-pub use check::check;
+pub use check::{ComponentReport, RefusedReport, SlotVerdict, check, inspect_component};
 pub use config::{
     Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig,
     TrialConfig,

@@ -132,6 +132,8 @@ pub struct RoutineStatus {
     pub last_refusal: Option<RefusalStatus>,
     /// What runs is still being watched.
     pub probation: Option<ProbationStatus>,
+    /// What is not tried again until somebody says `locum plugin forget`, oldest first.
+    pub quarantine: Vec<QuarantineStatus>,
     /// What to know of its file, such as that it is missing: for people, none when all is well.
     pub note: Option<String>,
     /// How often each transition of the slot's policies came since the start, by its name.
@@ -160,6 +162,7 @@ impl RoutineStatus {
             candidate: None,
             last_refusal: None,
             probation: None,
+            quarantine: Vec::new(),
             note: None,
             transitions: BTreeMap::new(),
             ticks: 0,
@@ -251,6 +254,19 @@ pub struct RefusalStatus {
     /// What is wrong and what to do.
     pub reason: String,
     /// When.
+    pub at: Time,
+}
+
+/// A policy that is not tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantineStatus {
+    /// Of the component's hash and the operator's settings, in hex.
+    pub id: String,
+    /// Of the component's bytes, in hex.
+    pub sha256: String,
+    /// Why.
+    pub reason: String,
+    /// Since when.
     pub at: Time,
 }
 

@@ -84,7 +84,7 @@ pub(super) fn adopt(args: &AdoptArgs) -> Result<exit::Code, CliError> {
     told(&done, &format!("{} goes on", args.replica))
 }
 
-fn host(config: &ConfigArg) -> Result<ApiClient, CliError> {
+pub(super) fn host(config: &ConfigArg) -> Result<ApiClient, CliError> {
     let host = ApiClient::new(&config.read()?.state_directory);
     if host.is_running()? {
         return Ok(host);

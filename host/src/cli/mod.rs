@@ -6,7 +6,6 @@ mod demo;
 mod directory;
 mod error;
 mod output;
-#[cfg(feature = "author")]
 mod plugin;
 mod run;
 mod status;
@@ -54,13 +53,15 @@ enum Command {
     Verify(directory::VerifyArgs),
     /// Copy a stand-in into a broker's store, checked before and after
     Recover(directory::RecoverArgs),
-    /// Make and build policies
-    #[cfg(feature = "author")]
+    /// Make, build, look at and steer policies
     Plugin(plugin::PluginArgs),
     /// Watch it work: a stub master, four policies, one of them swapped under your eyes
     #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
 }
+
+/// Where the configuration is if nobody says so.
+const DEFAULT_CONFIG: &str = "locum.toml";
 
 /// The configuration file.
 #[derive(Args)]
@@ -70,13 +71,18 @@ struct ConfigArg {
         long,
         short,
         env = "LOCUM_CONFIG",
-        default_value = "locum.toml",
+        default_value = DEFAULT_CONFIG,
         value_name = "FILE"
     )]
     config: PathBuf,
 }
 
 impl ConfigArg {
+    /// Whether the file is there, or was at least named.
+    fn is_there(&self) -> bool {
+        self.config.exists() || self.config.as_os_str() != DEFAULT_CONFIG
+    }
+
     fn read(&self) -> Result<Config, CliError> {
         Ok(Config::read(&self.config)?)
     }
@@ -158,7 +164,6 @@ fn dispatch(command: Command) -> Result<exit::Code, CliError> {
         Command::Adopt(args) => control::adopt(&args),
         Command::Verify(args) => directory::verify(&args),
         Command::Recover(args) => directory::recover(&args),
-        #[cfg(feature = "author")]
         Command::Plugin(args) => plugin::plugin(&args),
         #[cfg(feature = "demo")]
         Command::Demo(args) => demo::demo(&args),

@@ -1,8 +1,10 @@
 //! Printing: the only place that writes to the terminal.
 
 use std::io::Write as _;
+use std::time::SystemTime;
 
-use locum::DataVersion;
+use locum::status::Time;
+use locum::{DataVersion, TableChange};
 use serde::Serialize;
 
 use super::error::{CliError, exit};
@@ -77,9 +79,69 @@ impl std::fmt::Display for Columns {
     }
 }
 
+/// How long ago that was, in its two largest units: "3s", "5m 2s", "2d 4h".
+pub(super) fn age_text(time: Time) -> String {
+    let seconds = time.age_ms(SystemTime::now()) / 1000;
+    let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
+    let first = units
+        .iter()
+        .position(|(unit, _)| seconds >= *unit)
+        .unwrap_or(3);
+    let mut rest = seconds;
+    let parts = units.iter().skip(first).take(2).map(|(unit, name)| {
+        let count = rest / unit;
+        rest %= unit;
+        format!("{count}{name}")
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// So many keys of a kind are printed of each table; `--output json` has all.
+const PRINTED: usize = 20;
+
+/// One line for each entry, as `diff` marks them.
+pub(super) fn change_lines(change: &TableChange) -> String {
+    let marked = |mark: &str, keys: &[String]| -> String {
+        let more = keys.len().saturating_sub(PRINTED);
+        let printed = keys.iter().take(PRINTED);
+        let mut text: String = printed
+            .map(|key| format!("{mark} {}/{key}\n", change.table))
+            .collect();
+        if more > 0 {
+            text.push_str(&format!("{mark} {}: {more} more\n", change.table));
+        }
+        text
+    };
+    let file: &[String] = if change.rewritten {
+        &["(the file)".to_owned()]
+    } else {
+        &[]
+    };
+    marked("+", &change.added)
+        + &marked("~", &change.changed)
+        + &marked("-", &change.removed)
+        + &marked("~", &change.members)
+        + &marked("~", file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_has_its_two_largest_units() {
+        let now = SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        let ago = |seconds: u64| {
+            let ms = u64::try_from(now.as_millis()).unwrap() - seconds * 1000;
+            age_text(Time(ms))
+        };
+        assert_eq!(ago(0), "0s");
+        assert_eq!(ago(302), "5m 2s");
+        assert_eq!(ago(7200), "2h 0m");
+        assert_eq!(ago(200_000), "2d 7h");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

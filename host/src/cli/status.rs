@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::SystemTime;
 
 use clap::Args;
 use locum::admin::ApiClient;
@@ -13,7 +12,7 @@ use serde::Serialize;
 
 use super::directory;
 use super::error::{CliError, exit};
-use super::output::{self, Columns, version_text};
+use super::output::{self, Columns, age_text, version_text};
 use super::{ConfigArg, Output, OutputArg, block_on};
 
 #[derive(Args)]
@@ -66,7 +65,7 @@ impl OnDisk {
         let committed = self
             .committed
             .iter()
-            .map(|(table, time)| format!("{table} {}", age_text(Some(*time))));
+            .map(|(table, time)| format!("{table} {}", age_text(*time)));
         let committed: Vec<_> = committed.collect();
         let changed = match committed.is_empty() {
             true => "nothing committed yet".to_owned(),
@@ -144,7 +143,7 @@ fn routine_row(replica: &str, routine: &RoutineStatus) -> [String; 10] {
         routine.ticks.to_string(),
         routine.failures.to_string(),
         routine.missed.to_string(),
-        age_text(as_of(routine)),
+        as_of(routine).map_or_else(|| "-".to_owned(), age_text),
         over_tables(|table| table.entries.map(|entries| entries.to_string())),
         over_tables(|table| table.version.map(version_text)),
         routine.policy.as_ref().map_or_else(
@@ -163,45 +162,4 @@ fn as_of(routine: &RoutineStatus) -> Option<Time> {
             .filter_map(|table| table.committed)
             .min()
     })
-}
-
-/// "3s", "5m 2s", "2d 4h": the two largest units, or "-" for what never was.
-fn age_text(time: Option<Time>) -> String {
-    let Some(time) = time else {
-        return "-".to_owned();
-    };
-    let seconds = time.age_ms(SystemTime::now()) / 1000;
-    let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
-    let first = units
-        .iter()
-        .position(|(unit, _)| seconds >= *unit)
-        .unwrap_or(3);
-    let mut rest = seconds;
-    let parts = units.iter().skip(first).take(2).map(|(unit, name)| {
-        let count = rest / unit;
-        rest %= unit;
-        format!("{count}{name}")
-    });
-    parts.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_age_has_its_two_largest_units() {
-        let now = SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap();
-        let ago = |seconds: u64| {
-            let ms = u64::try_from(now.as_millis()).unwrap() - seconds * 1000;
-            age_text(Some(Time(ms)))
-        };
-        assert_eq!(age_text(None), "-");
-        assert_eq!(ago(0), "0s");
-        assert_eq!(ago(302), "5m 2s");
-        assert_eq!(ago(7200), "2h 0m");
-        assert_eq!(ago(200_000), "2d 7h");
-    }
 }

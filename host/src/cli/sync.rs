@@ -3,7 +3,7 @@
 use clap::Args;
 use locum::admin::{ApiClient, SyncRequest};
 use locum::status::{RoutineState, TickResult};
-use locum::{Config, Host, SyncReport, TableChange};
+use locum::{Config, Host, SyncReport};
 
 use super::error::{CliError, code_of, exit};
 use super::output::{self, Columns};
@@ -108,7 +108,7 @@ fn text(reports: &[SyncReport], dry_run: bool) -> String {
         reports
             .iter()
             .flat_map(|report| &report.changes)
-            .map(detail)
+            .map(output::change_lines)
             .collect()
     } else {
         String::new()
@@ -154,32 +154,4 @@ fn changes(report: &SyncReport, dry_run: bool) -> String {
         )
     });
     told.collect::<Vec<_>>().join("; ")
-}
-
-/// So many keys of a kind are printed of each table; `--output json` has all.
-const PRINTED: usize = 20;
-
-/// One line for each entry, as `diff` marks them.
-fn detail(change: &TableChange) -> String {
-    let marked = |mark: &str, keys: &[String]| -> String {
-        let more = keys.len().saturating_sub(PRINTED);
-        let printed = keys.iter().take(PRINTED);
-        let mut text: String = printed
-            .map(|key| format!("{mark} {}/{key}\n", change.table))
-            .collect();
-        if more > 0 {
-            text.push_str(&format!("{mark} {}: {more} more\n", change.table));
-        }
-        text
-    };
-    let file: &[String] = if change.rewritten {
-        &["(the file)".to_owned()]
-    } else {
-        &[]
-    };
-    marked("+", &change.added)
-        + &marked("~", &change.changed)
-        + &marked("-", &change.removed)
-        + &marked("~", &change.members)
-        + &marked("~", file)
 }

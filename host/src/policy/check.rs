@@ -98,10 +98,21 @@ fn malformed(bytes: &[u8], error: &wasmparser::Error) -> Refusal {
 }
 
 /// The names by which a component meets the world outside.
-#[derive(Debug, Default)]
-struct Outside {
-    imports: Vec<String>,
-    exports: Vec<String>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// What it imports, such as `locum:sync/master@0.1.0`, in its own order.
+    pub imports: Vec<String>,
+    /// What it exports.
+    pub exports: Vec<String>,
+}
+
+impl Outside {
+    /// What a component imports and exports, whether or not it could be a policy; none where that cannot be read.
+    #[must_use]
+    pub fn of(component: &[u8]) -> Option<Self> {
+        check_kind(component).ok()?;
+        read_outside(component).ok()
+    }
 }
 
 /// Walks over the whole file, so that one that is cut off is found out here, and notes the outermost imports and exports.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use locum_tables::{KINDS, Slot, TableKind};
+use serde::{Serialize, Serializer};
 
 use super::bindings::exports::locum::sync::policy as wit;
 use super::limits::{NAME_BYTES, SETTINGS, SUMMARY_BYTES};
@@ -12,7 +13,7 @@ use super::refusal::{Refusal, nearest};
 pub type Settings = BTreeMap<String, String>;
 
 /// What a policy is, in its own words.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Description {
     /// The policy's name, such as `offset-forward-only`.
     pub name: String,
@@ -21,13 +22,14 @@ pub struct Description {
     /// One line for the operator.
     pub summary: String,
     /// The tables that it drafts, in the order in which they are committed.
+    #[serde(serialize_with = "names")]
     pub writes: Vec<&'static TableKind>,
     /// The settings that it knows.
     pub settings: Vec<Setting>,
 }
 
 /// A setting that an operator may give.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Setting {
     /// Its name in the config file.
     pub name: String,
@@ -148,6 +150,10 @@ impl From<wit::Setting> for Setting {
             default,
         }
     }
+}
+
+fn names<S: Serializer>(kinds: &[&'static TableKind], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(kinds.iter().map(|kind| kind.name))
 }
 
 fn kinds(names: &[String]) -> Result<Vec<&'static TableKind>, Refusal> {

@@ -34,6 +34,7 @@ mod tick;
 mod world;
 
 pub use cause::Cause;
+pub use check::Outside;
 pub use description::{Description, Setting, Settings};
 pub use engine::{Engine, EngineError};
 pub use fetch::{BoxFuture, Fetch, FetchError};

@@ -15,8 +15,10 @@ use crate::clock::now;
 use crate::events::{Event, Telling};
 use crate::policy::Memory;
 use crate::schedule::Schedule;
-use crate::status::{RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time};
-use crate::swap::{Lasting, Way};
+use crate::status::{
+    QuarantineStatus, RoutineState, RoutineStatus, TableStatus, TickResult, TickStatus, Time,
+};
+use crate::swap::{Lasting, Quarantined, Way};
 
 /// What a slot knows.
 pub(super) struct SlotState {
@@ -124,7 +126,7 @@ impl SlotState {
     }
 
     /// What of it outlives a restart, beside the pause: the way's lasting, and both memories.
-    pub(super) fn to_record(&mut self) -> (Lasting<Live>, Memory, Option<Memory>) {
+    pub(super) fn to_record(&self) -> (Lasting<Live>, Memory, Option<Memory>) {
         (self.way.lasting(), self.memory.clone(), self.aside.clone())
     }
 
@@ -148,6 +150,7 @@ impl SlotState {
             candidate: self.way.candidate_status(),
             last_refusal: self.way.last_refusal().cloned(),
             probation: self.way.probation_status(),
+            quarantine: self.way.quarantine().iter().map(quarantined).collect(),
             note: self.way.note().map(str::to_owned),
             transitions: self
                 .transitions
@@ -194,6 +197,16 @@ impl SlotState {
             TickResult::Held => {}
         }
         self.last_tick = Some(tick.clone());
+    }
+}
+
+fn quarantined(entry: &Quarantined) -> QuarantineStatus {
+    let Quarantined { ident, reason, at } = entry;
+    QuarantineStatus {
+        id: ident.id.clone(),
+        sha256: ident.sha256.clone(),
+        reason: reason.clone(),
+        at: *at,
     }
 }
 

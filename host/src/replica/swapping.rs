@@ -347,7 +347,7 @@ impl Inner {
                 return Ok(());
             }
             let noted = Slot::ALL.into_iter().try_for_each(|slot| {
-                let (lasting, memory, aside) = inner.slot(slot, SlotState::to_record);
+                let (lasting, memory, aside) = inner.slot(slot, |state| state.to_record());
                 files.record_swap(slot, &lasting, memory, aside)
             });
             // One component that cannot be kept does not keep the rest from being recorded.

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use locum::policy::{Description, Engine, Policy, Setting};
+use locum::policy::{Description, Engine, Policy};
 use locum::telemetry::chain;
 use policies::AuthorsComponent;
 use serde_json::json;
 
 use super::super::error::{CliError, exit};
 use super::super::{Output, OutputArg, output};
+use super::described;
 
 pub(super) const AFTER_HELP: &str = "Nothing is needed but cargo and the target wasm32-unknown-unknown (`rustup target add \
 wasm32-unknown-unknown`). A component that a host would refuse is not written.";
@@ -39,7 +40,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<exit::Code, CliError> {
             "bytes": component.bytes.len(),
             "sha256": policy.sha256(),
             "changed": changed,
-            "policy": described(policy.description()),
+            "policy": policy.description(),
         }))?,
         Output::Text => {
             output::print(&text(&path, component.bytes.len(), changed, &policy))?;
@@ -75,34 +76,13 @@ fn place(args: &BuildArgs, name: &str) -> PathBuf {
 }
 
 fn text(path: &Path, bytes: usize, changed: bool, policy: &Policy) -> String {
-    let Description {
-        name,
-        version,
-        summary,
-        writes,
-        settings,
-    } = policy.description();
-    let writes: Vec<&str> = writes.iter().map(|kind| kind.name).collect();
     let same = if changed { "" } else { ", the same as before" };
-    let mut text = format!(
-        "{}: {bytes} bytes, {:.8}{same}\n{name} {version}: {summary}; writes {}\n",
+    format!(
+        "{}: {bytes} bytes, {:.8}{same}\n{}",
         path.display(),
         policy.sha256(),
-        writes.join(", ")
-    );
-    for setting in settings {
-        let Setting { name, summary, .. } = setting;
-        text += &format!("setting {name} ({}): {summary}\n", kind(setting));
-    }
-    text
-}
-
-fn kind(setting: &Setting) -> String {
-    match (&setting.default, setting.required) {
-        (Some(default), _) => format!("default `{default}`"),
-        (None, true) => "required".to_owned(),
-        (None, false) => "optional".to_owned(),
-    }
+        described(policy.description())
+    )
 }
 
 /// What an author does with it. A policy that writes tables of several slots fits none; the host says so when it is tried.
@@ -127,29 +107,4 @@ fn next(path: &Path, description: &Description) -> String {
         "\nTo run it, have it in a host's plugin folder (--out), and in locum.toml:\n\n  \
          [replica.NAME.routine.{slot}]\n  plugin = \"{file}\"{settings}\n"
     )
-}
-
-fn described(description: &Description) -> serde_json::Value {
-    let Description {
-        name,
-        version,
-        summary,
-        writes,
-        settings,
-    } = description;
-    let settings = settings.iter().map(|setting| {
-        json!({
-            "name": setting.name,
-            "summary": setting.summary,
-            "required": setting.required,
-            "default": setting.default,
-        })
-    });
-    json!({
-        "name": name,
-        "version": version,
-        "summary": summary,
-        "writes": writes.iter().map(|kind| kind.name).collect::<Vec<_>>(),
-        "settings": settings.collect::<Vec<_>>(),
-    })
 }

@@ -13,7 +13,7 @@ const KEYS: [(&str, &str); 5] = [
     ("replicas", "name role master directory routines +notes"),
     (
         "replicas.routines",
-        "name state policy ticks failures missed last_tick last_success tables candidate last_refusal probation +note +transitions",
+        "name state policy ticks failures missed last_tick last_success tables candidate last_refusal probation +quarantine +note +transitions",
     ),
     (
         "replicas.routines.last_tick",
@@ -57,7 +57,7 @@ async fn the_json_of_a_running_host_has_exactly_the_documented_keys() {
     let policy = keys(&status, "replicas.routines.policy");
     assert_eq!(
         policy,
-        ["file", "name", "sha256", "version"]
+        ["file", "id", "name", "sha256", "since", "version"]
             .map(str::to_owned)
             .into()
     );
