@@ -9,7 +9,7 @@ use locum_tables::{Slot, Table};
 use crate::support::{Script, engine, keys, tick, topics};
 
 fn file(deed: &str, with: &str) -> Policy {
-    engine().load(&components::misbehaving(deed, with)).unwrap()
+    engine().load(components::misbehaving(deed, with)).unwrap()
 }
 
 /// A tick as a slot runs it whose operator gives no setting.
