@@ -59,6 +59,11 @@ impl Stage {
         self.path("state")
     }
 
+    /// Lets go of what the master noted, which is no part of what a run takes.
+    pub(crate) fn tidy(&self) {
+        self.stub.recorder().forget();
+    }
+
     /// A file of the replica.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path("store/config").join(name)

@@ -53,12 +53,21 @@ pub struct Outcome {
     pub ticks: BTreeMap<Slot, Ticks>,
     /// How often each slot was due and did not tick.
     pub missed: BTreeMap<Slot, u64>,
-    /// What the process took after a tenth of the swaps, and at which swap that was.
-    pub early: (u32, Footprint),
-    /// The same at the end.
-    pub late: (u32, Footprint),
+    /// What the process took at each tenth part of the swaps, and at which swap that was.
+    pub footprints: Vec<(u32, Footprint)>,
     /// What must not happen and did, for people; the run ends with the first.
     pub faults: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether the process took about as much at the end as at the first tenth part.
+    #[must_use]
+    pub fn stays_small(&self) -> bool {
+        match (self.footprints.first(), self.footprints.last()) {
+            (Some((_, first)), Some((_, last))) => last.is_near(first),
+            _ => false,
+        }
+    }
 }
 
 /// Runs it. Each swap is a rename in the plugin folder; the next one follows when a tick of the one before it has ended. All in
@@ -79,7 +88,7 @@ pub async fn run(plan: &Plan) -> Result<Outcome, Failed> {
     .await?;
 
     let begun = Instant::now();
-    let mut early = (0, Footprint::now()?);
+    let mut footprints = Vec::new();
     let mut done = 0;
     while done < plan.swaps && ledger.faults().is_empty() {
         let policy = POLICIES[(done as usize + 1) % 2];
@@ -92,16 +101,16 @@ pub async fn run(plan: &Plan) -> Result<Outcome, Failed> {
             ledger.fault(format!("{policy} ran, and topics.json is not its own"));
         }
         done += 1;
-        if done == (plan.swaps / 10).max(1) {
-            early = (done, Footprint::now()?);
+        stage.tidy();
+        if done % (plan.swaps / 10).max(1) == 0 {
+            footprints.push((done, Footprint::now()?));
         }
     }
     let outcome = Outcome {
         swaps: done,
         took: begun.elapsed(),
         missed: missed(&host).into_iter().collect(),
-        early,
-        late: (done, Footprint::now()?),
+        footprints,
         faults: ledger.faults().to_vec(),
         ticks: ledger.ticks().clone(),
     };
