@@ -191,8 +191,9 @@ async fn the_recorder_tells_what_was_asked_and_on_which_connection() {
     assert_eq!(stub.recorder().requests().len(), 3);
     stub.recorder().forget();
     assert_eq!(stub.recorder().requests(), []);
-    second.exchange(45, 8).await;
-    assert_eq!(stub.recorder().requests()[0].opaque, 8);
+    second.ask(45, 8, &[]).await;
+    assert_eq!(stub.recorder().wait_for(45, 1).await.opaque, 8);
+    assert_eq!(stub.recorder().count(21), 0);
     assert_eq!(stub.recorder().connections(), 2);
 }
 
