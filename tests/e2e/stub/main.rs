@@ -8,3 +8,4 @@ mod lasting;
 mod reload;
 mod reports;
 mod support;
+mod swap;
