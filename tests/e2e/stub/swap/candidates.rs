@@ -39,6 +39,7 @@ impl fmt::Display for End {
 }
 
 /// A file and what becomes of it.
+#[derive(Clone)]
 struct Case {
     name: String,
     component: Vec<u8>,
@@ -53,112 +54,83 @@ fn case(name: &str, component: Vec<u8>, end: End) -> Case {
     }
 }
 
-/// The policy of the slot, and how each candidate differs from it.
+/// Every case, in the order of how far each comes.
 fn cases() -> Vec<Case> {
-    let topic = policies::all().bytes("topic");
-    let refused = |stage| End::Refused(stage);
+    [unreadable(), strange(), mute(), failing(), differing()].concat()
+}
+
+/// What is no whole component.
+fn unreadable() -> Vec<Case> {
+    let refused = |name: &str, component| case(name, component, End::Refused(At::Check));
     let mut cases = vec![
-        case("text", broken::text(), refused(At::Check)),
-        case("empty", broken::empty(), refused(At::Check)),
-        case("core module", broken::core_module(), refused(At::Check)),
-        case(
-            "component header only",
-            broken::header_only(),
-            refused(At::Check),
-        ),
+        refused("text", broken::text()),
+        refused("empty", broken::empty()),
+        refused("core module", broken::core_module()),
+        refused("component header only", broken::header_only()),
     ];
-    cases.extend(broken::truncations(&topic).into_iter().enumerate().map(
-        |(place, (_, component))| {
-            case(
-                &format!("truncated, place {}", place + 1),
-                component,
-                refused(At::Check),
-            )
-        },
-    ));
-    cases.extend([
-        case(
-            "missing export",
-            broken::missing_export(),
-            refused(At::Check),
-        ),
-        case("extra import", broken::extra_import(), refused(At::Check)),
-        case("changed enum", broken::changed_enum(), refused(At::Check)),
-        case(
-            "newer patch that uses nothing new",
-            broken::newer_patch(&topic),
-            End::Live,
-        ),
-        case(
-            "another 0.y",
-            broken::other_version(&topic),
-            refused(At::Check),
-        ),
-        case(
-            "traps in describe",
-            guests().bytes("describe-panics"),
-            refused(At::Describe),
-        ),
-        case(
-            "loops in describe",
-            guests().bytes("describe-loops"),
-            refused(At::Describe),
-        ),
-        case(
-            "writes a table that no host knows",
-            guests().bytes("foreign-table"),
-            refused(At::Describe),
-        ),
-        case(
-            "writes a foreign table",
-            policies::all().bytes("offset"),
-            refused(At::Describe),
-        ),
-        case(
-            "err at once",
-            misbehaving("err-invalid", "setting `keep`: `[a-` is no pattern"),
-            refused(At::Trial),
-        ),
-        case(
-            "traps at the first tick",
-            misbehaving("trap", ""),
-            refused(At::Trial),
-        ),
-        case(
-            "traps at the third tick",
-            misbehaving("trap-after-ticks", "2"),
-            End::RolledBack,
-        ),
-        case("loops", misbehaving("loop", ""), refused(At::Trial)),
-        case(
-            "loops through cheap host calls",
-            misbehaving("loop-host-calls", ""),
-            refused(At::Trial),
-        ),
-        case("hogs memory", misbehaving("hog", ""), refused(At::Trial)),
-        case(
-            "opens handles without end",
-            misbehaving("handles", ""),
-            refused(At::Trial),
-        ),
-        case(
-            "a million log lines",
-            misbehaving("log-flood", "1000000"),
-            refused(At::Trial),
-        ),
-        case(
-            "a giant value",
-            misbehaving("giant-value", "2000000"),
-            refused(At::Trial),
-        ),
-        case("empties the table", misbehaving("empty", ""), End::Held),
-        case(
-            "removes half",
-            misbehaving("remove-half", ""),
-            End::Accepted,
-        ),
-    ]);
+    let truncated = broken::truncations(&policies::all().bytes("topic"));
+    let places = truncated.into_iter().zip(1..);
+    cases.extend(
+        places.map(|((_, component), place)| {
+            refused(&format!("truncated, place {place}"), component)
+        }),
+    );
     cases
+}
+
+/// What was built for another interface.
+fn strange() -> Vec<Case> {
+    let refused = |name: &str, component| case(name, component, End::Refused(At::Check));
+    let topic = policies::all().bytes("topic");
+    let newer = "newer patch that uses nothing new";
+    vec![
+        refused("missing export", broken::missing_export()),
+        refused("extra import", broken::extra_import()),
+        refused("changed enum", broken::changed_enum()),
+        case(newer, broken::newer_patch(&topic), End::Live),
+        refused("another 0.y", broken::other_version(&topic)),
+    ]
+}
+
+/// What cannot say what it is, or says that it does not belong here.
+fn mute() -> Vec<Case> {
+    let refused = |name: &str, component| case(name, component, End::Refused(At::Describe));
+    vec![
+        refused("traps in describe", guests().bytes("describe-panics")),
+        refused("loops in describe", guests().bytes("describe-loops")),
+        refused("writes an unknown table", guests().bytes("foreign-table")),
+        refused("writes a foreign table", policies::all().bytes("offset")),
+    ]
+}
+
+/// What does not come to its end, at once or later.
+fn failing() -> Vec<Case> {
+    let refused = |name: &str, deed, with| {
+        let component = misbehaving(deed, with);
+        case(name, component, End::Refused(At::Trial))
+    };
+    let bad_pattern = "setting `keep`: `[a-` is no pattern";
+    let third = misbehaving("trap-after-ticks", "2");
+    vec![
+        refused("err at once", "err-invalid", bad_pattern),
+        refused("traps at the first tick", "trap", ""),
+        case("traps at the third tick", third, End::RolledBack),
+        refused("loops", "loop", ""),
+        refused("loops through cheap host calls", "loop-host-calls", ""),
+        refused("hogs memory", "hog", ""),
+        refused("opens handles without end", "handles", ""),
+        refused("a million log lines", "log-flood", "1000000"),
+        refused("a giant value", "giant-value", "2000000"),
+    ]
+}
+
+/// What comes to its end, and takes topics away.
+fn differing() -> Vec<Case> {
+    let half = misbehaving("remove-half", "");
+    vec![
+        case("empties the table", misbehaving("empty", ""), End::Held),
+        case("removes half", half, End::Accepted),
+    ]
 }
 
 /// Short ones, so that the loops among the candidates do not last.

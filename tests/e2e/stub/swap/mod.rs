@@ -2,3 +2,4 @@
 
 mod candidates;
 mod probation;
+mod restart;

@@ -296,7 +296,7 @@ async fn what_is_quarantined_is_not_tried_again_before_somebody_says_so() {
 
     host.restart().await;
     assert_eq!((host.live().id, host.count("noticed")), (good.id, 0));
-    assert_eq!(host.quarantined(), [bad.id.clone()]);
+    assert_eq!(host.quarantined(), std::slice::from_ref(&bad.id));
     assert_eq!(host.watched.routine(Slot::Topic).note, Some(note));
     host.tick(TickResult::Unchanged).await;
 
@@ -340,7 +340,7 @@ async fn an_operator_rolls_back_in_probation_and_after_it() {
         (host.live().id, host.ticks_left()),
         (first.id.clone(), None)
     );
-    assert_eq!(host.quarantined(), [in_probation.id.clone()]);
+    assert_eq!(host.quarantined(), std::slice::from_ref(&in_probation.id));
     host.tick(TickResult::Updated).await;
     assert!(!host.stage.topics().contains(&"marker-v1".to_owned()));
 
