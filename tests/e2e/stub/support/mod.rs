@@ -2,13 +2,17 @@
 
 mod broker;
 mod command;
+mod process;
 mod script;
+mod snapshot;
 mod stage;
 mod watched;
 
 pub(crate) use broker::Broker;
 pub(crate) use command::{Locum, Output, Running};
+pub(crate) use process::{alone, resident};
 pub(crate) use script::{Reply, Script, fails, says};
+pub(crate) use snapshot::expect_snapshot;
 pub(crate) use stage::{REPLICA, Stage, answered};
 pub(crate) use watched::{Pass, Watched, routine, tick_of};
 
