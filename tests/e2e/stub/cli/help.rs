@@ -1,55 +1,11 @@
 //! Help and error texts, as snapshots: `UPDATE_SNAPSHOTS=1 cargo test -p locum --test stub help` writes them anew.
 
 use std::fs;
-use std::path::Path;
 
 use stub_master::{Dialect, Fault, Stub, Times};
 
-use crate::support::{Locum, Output, Stage};
-
-/// Compares with the file in `snapshots`, or writes it.
-fn expect_snapshot(name: &str, text: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/e2e/stub/snapshots");
-    let path = folder.join(name).with_extension("txt");
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, text).unwrap();
-        return;
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        text == expected,
-        "{name} is another text than its snapshot (UPDATE_SNAPSHOTS=1 takes it):\n{}",
-        first_difference(&expected, text)
-    );
-}
-
-fn first_difference(expected: &str, found: &str) -> String {
-    let lines = expected
-        .lines()
-        .chain(["(the end)"])
-        .zip(found.lines().chain(["(the end)"]));
-    let differs = lines
-        .enumerate()
-        .find(|(_, (expected, found))| expected != found);
-    let told =
-        |(number, (expected, found))| format!("line {}:\n- {expected}\n+ {found}", number + 1);
-    differs.map_or_else(|| "in its white space".to_owned(), told)
-}
-
-/// A command with all that came of it, the places of this test made nameless.
-fn told(words: &[&str], output: &Output, places: &[(&str, &str)]) -> String {
-    let mut text = format!(
-        "$ locum {}\n{}{}",
-        words.join(" "),
-        output.stdout,
-        output.stderr
-    );
-    for (place, name) in places {
-        text = text.replace(place, name);
-    }
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    format!("{}\n[exit {}]\n\n", lines.join("\n"), output.code)
-}
+use super::snapshot::{expect_snapshot, told};
+use crate::support::{Locum, Stage};
 
 #[tokio::test]
 async fn help_of_each_command() {
@@ -68,6 +24,13 @@ async fn help_of_each_command() {
         "plugin",
         "plugin new",
         "plugin build",
+        "plugin list",
+        "plugin inspect",
+        "plugin plan",
+        "plugin accept",
+        "plugin reject",
+        "plugin rollback",
+        "plugin forget",
         "demo",
     ];
     let mut text = String::new();
@@ -94,6 +57,14 @@ async fn help_is_asked_for_when_the_command_line_is_wrong() {
         &["plugin", "new", "My_Filter"],
         &["plugin", "new", "."],
         &["plugin", "build", "nowhere"],
+        &["plugin", "inspect", "nowhere.wasm"],
+        &["plugin", "plan", "nowhere.wasm", "broker-a", "topic"],
+        &["plugin", "plan", "nowhere.wasm", "broker-a"],
+        &["plugin", "accept"],
+        &["plugin", "reject", "broker-a"],
+        &["plugin", "rollback", "broker-a", "topics"],
+        &["plugin", "rollback", "broker-a", "topic", "--all"],
+        &["plugin", "forget"],
     ] {
         text += &told(words, &Locum::new(words).expect(64).await, &[]);
     }
