@@ -8,5 +8,5 @@ mod lasting;
 mod reload;
 mod reports;
 mod support;
-mod swaps;
 mod swap;
+mod swaps;
