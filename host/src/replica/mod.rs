@@ -90,6 +90,7 @@ pub(crate) struct Inner {
     tried: watch::Sender<u64>,
     /// What runs, or is quarantined, or is good, is not on disk yet.
     unrecorded_swaps: AtomicBool,
+    recording: tokio::sync::Mutex<()>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -170,6 +171,7 @@ impl Replica {
             term: watch::Sender::new(0),
             tried: watch::Sender::new(0),
             unrecorded_swaps: AtomicBool::new(false),
+            recording: tokio::sync::Mutex::new(()),
             tasks: Mutex::new(Vec::new()),
         })))
     }

@@ -28,11 +28,13 @@ pub(super) struct Recorder {
     writing: Mutex<Writing>,
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
     Allowed,
-    /// Only looked at; or the replica has stopped, and the file may be another host's.
+    /// The record is only looked at.
     Never,
+    /// The replica has stopped, and the file may be another host's.
+    Over,
 }
 
 impl Recorder {
@@ -59,7 +61,7 @@ impl Recorder {
         let path = Record::path(state_directory, name);
         let (record, warning) = Record::peek(&*disk, &path)?;
         let recorder = Self::new(record, path, configured_role, state_directory, disk);
-        recorder.close();
+        *recorder.writing.lock() = Writing::Never;
         Ok((recorder, warning))
     }
 
@@ -86,16 +88,23 @@ impl Recorder {
     /// Writes down what was noted, unless nothing is to be written any more.
     pub(super) fn save(&self) -> Result<(), StoreError> {
         let writing = self.writing.lock();
-        if *writing == Writing::Never {
-            return Ok(());
+        match *writing {
+            Writing::Allowed => {
+                let record = self.record.lock().clone();
+                record.save(&*self.disk, &self.path)
+            }
+            Writing::Never => Ok(()),
+            Writing::Over => Err(StoreError::Io {
+                step: "write, since the replica has stopped,",
+                path: self.path.clone(),
+                source: std::io::ErrorKind::ReadOnlyFilesystem.into(),
+            }),
         }
-        let record = self.record.lock().clone();
-        record.save(&*self.disk, &self.path)
     }
 
     /// Nothing is written any more.
     pub(super) fn close(&self) {
-        *self.writing.lock() = Writing::Never;
+        *self.writing.lock() = Writing::Over;
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -187,7 +196,7 @@ impl Recorder {
     ) -> Result<(), StoreError> {
         // Held from the look at the slot on, so that an older one is never noted over a newer.
         let writing = self.writing.lock();
-        if *writing == Writing::Never {
+        if *writing != Writing::Allowed {
             return Ok(());
         }
         let (lasting, aside) = swap();

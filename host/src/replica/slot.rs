@@ -314,6 +314,8 @@ async fn tick(replica: &Arc<Inner>, slot: Slot, run: Run) {
         Err(error) => begun.panicked(error),
     };
     let report = conclude(replica, slot, &run, ended);
+    // Whoever asked may count on what the tick said of its policy. What goes wrong is in the status.
+    let _ = replica.record_swaps().await;
     for asked in run.asked {
         // Whoever asked may have gone.
         let _ = asked.send(report.clone());

@@ -341,6 +341,8 @@ impl Inner {
 
     /// Puts what is to outlive a restart on disk now, if it is not there yet.
     pub(super) async fn record_swaps(self: &Arc<Self>) -> Result<(), String> {
+        // Whoever comes while somebody records waits: what is there by then is on disk.
+        let _alone = self.recording.lock().await;
         if !self.unrecorded_swaps.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
