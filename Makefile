@@ -34,6 +34,10 @@ lint: tools ## Run the lints: fmt, clippy, docs, licences and bans
 bench: build ## Measure how long two policies that never stop hold up everything else
 	cargo run --release --locked -p bench --bin yielding
 
+.PHONY: swaps
+swaps: build ## Swap a policy 1,000 times while it ticks (some minutes), and measure how long a swap takes
+	cargo run --release --locked -p bench --bin swaps
+
 .PHONY: clean
 clean: ## Remove what was built
 	cargo clean

@@ -12,7 +12,7 @@ use crate::host::load;
 use crate::policy::{COMPONENT_BYTES, Description, Engine, EngineError, Outside, Policy, Refusal};
 use crate::replica::Live;
 use crate::status::Stage;
-use crate::store::{RealDisk, Record};
+use crate::store::{RealDisk, Record, SwapRecord};
 use crate::swap::{Files, Ident, Seen};
 use crate::telemetry::chain;
 
@@ -70,7 +70,7 @@ pub struct ComponentReport {
     pub policy: Option<Description>,
     /// Why it is none.
     pub refused: Option<RefusedReport>,
-    /// For each slot, whether it would get as far as a trial.
+    /// For each slot, what would become of it there.
     pub slots: Vec<SlotVerdict>,
 }
 
@@ -90,10 +90,24 @@ pub struct SlotVerdict {
     pub replica: Option<String>,
     /// Which slot.
     pub routine: String,
-    /// Whether it would get as far as a trial.
-    pub fits: bool,
-    /// Why not; or what to know.
+    /// What would become of it there.
+    pub outcome: SlotOutcome,
+    /// Why it would not be tried.
     pub reason: Option<String>,
+}
+
+/// What would become of a component that a slot's file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlotOutcome {
+    /// It would run beside what runs, and then in its place; at once where nothing runs.
+    Tried,
+    /// It would be refused.
+    Refused,
+    /// Nothing: it is quarantined there.
+    Quarantined,
+    /// Nothing: it is what runs there.
+    Runs,
 }
 
 /// Looks at a component as the host does when it finds it: what it is, and which slots would take it. Without a configuration
@@ -140,11 +154,13 @@ fn verdicts(policy: &Policy, config: Option<&Config>) -> Vec<SlotVerdict> {
             let given = replica.settings(slot);
             let ident = Ident::new(policy.sha256(), &given);
             let swap = record.swaps.get(slot.name());
-            let quarantined = swap
-                .and_then(|swap| swap.quarantine.iter().find(|entry| entry.id == ident.id))
-                .map(|entry| format!("it is quarantined there: {}", entry.reason));
-            let fits = settled(policy, slot, given);
-            SlotVerdict::new(Some(name.clone()), slot, fits, quarantined)
+            let known = swap.and_then(|swap| known(swap, &ident));
+            SlotVerdict::new(
+                Some(name.clone()),
+                slot,
+                settled(policy, slot, given),
+                known,
+            )
         })
     };
     config.replicas.iter().flat_map(of_replica).collect()
@@ -154,18 +170,35 @@ fn settled(policy: &Policy, slot: Slot, given: BTreeMap<String, String>) -> Resu
     policy.settle(slot, &given).map(drop)
 }
 
+/// What the slot's record knows of a policy that would not be tried there.
+fn known(swap: &SwapRecord, ident: &Ident) -> Option<(SlotOutcome, String)> {
+    if let Some(entry) = swap.quarantine.iter().find(|entry| entry.id == ident.id) {
+        let reason = format!(
+            "{}; `locum plugin forget {:.12}` lets it be tried",
+            entry.reason, entry.id
+        );
+        return Some((SlotOutcome::Quarantined, reason));
+    }
+    let in_probation = swap.probation.as_ref().map(|probation| &probation.id);
+    let live = in_probation.or(swap.good.as_ref().map(|good| &good.id));
+    (live == Some(&ident.id)).then(|| (SlotOutcome::Runs, "it is what runs there".to_owned()))
+}
+
 impl SlotVerdict {
     fn new(
         replica: Option<String>,
         slot: Slot,
         fits: Result<(), Refusal>,
-        quarantined: Option<String>,
+        known: Option<(SlotOutcome, String)>,
     ) -> Self {
-        let reason = fits.err().map(|refusal| chain(&refusal)).or(quarantined);
+        let refused = fits
+            .err()
+            .map(|refusal| (SlotOutcome::Refused, chain(&refusal)));
+        let (outcome, reason) = refused.or(known).unzip();
         Self {
             replica,
             routine: slot.name().to_owned(),
-            fits: reason.is_none(),
+            outcome: outcome.unwrap_or(SlotOutcome::Tried),
             reason,
         }
     }

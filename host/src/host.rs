@@ -242,6 +242,9 @@ impl Host {
             // A stop only fails with the runtime that it runs on.
             let _ = stop.await;
         }
+        // For the next process: this one may have been started for a single pass.
+        let engine = self.inner.engine.clone();
+        off_thread(move || engine.wait_for_code()).await;
     }
 }
 

@@ -40,7 +40,9 @@ pub mod store;
 mod swap;
 pub mod telemetry;
 
-pub use check::{ComponentReport, RefusedReport, SlotVerdict, check, inspect_component};
+pub use check::{
+    ComponentReport, RefusedReport, SlotOutcome, SlotVerdict, check, inspect_component,
+};
 pub use config::{
     Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig,
     TrialConfig,

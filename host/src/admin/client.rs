@@ -12,11 +12,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 
 use super::{
-    AdoptRequest, ApiError, Done, ForgetRequest, RoleRequest, SocketError, SwapCommand,
+    AdoptRequest, ApiError, Done, ForgetRequest, Forgotten, RoleRequest, SocketError, SwapCommand,
     SyncRequest, socket,
 };
 use crate::config::{Role, checked_name};
-use crate::replica::{PlanReport, SyncReport};
+use crate::policy::{COMPONENT_BYTES, Refusal};
+use crate::replica::{PlanError, PlanReport, SyncReport};
 use crate::status::{ErrorKind, Status};
 
 /// How long a host may take for what it does at once, save for a commit under way.
@@ -138,7 +139,7 @@ impl ApiClient {
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn forget(&self, id: &str) -> Result<Done, CallError> {
+    pub async fn forget(&self, id: &str) -> Result<Forgotten, CallError> {
         let request = ForgetRequest { id: id.to_owned() };
         self.call(Some(PATIENCE), Method::POST, "/api/v1/forget", &request)
             .await
@@ -154,6 +155,12 @@ impl ApiClient {
         routine: &str,
         component: Vec<u8>,
     ) -> Result<PlanReport, CallError> {
+        let (size, limit) = (component.len(), COMPONENT_BYTES);
+        if size > limit {
+            // The host would read no further, and say less.
+            let refusal = PlanError::from(Refusal::TooLarge { size, limit });
+            return Err(CallError::Host(refusal.into()));
+        }
         let path = path(replica, &format!("routines/{routine}/plan"))?;
         let exchange = self.exchange(Method::POST, &path, "application/wasm", component);
         // As long as its master takes, and as both policies may compute.

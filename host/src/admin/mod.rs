@@ -10,7 +10,7 @@
 //! | `POST /api/v1/replicas/{name}/adopt` [`AdoptRequest`] | [`Done`] |
 //! | `POST /api/v1/replicas/{name}/routines/{slot}/accept`, `.../reject`, `.../rollback` | [`Done`] |
 //! | `POST /api/v1/replicas/{name}/routines/{slot}/plan`, the component's bytes | [`crate::PlanReport`] |
-//! | `POST /api/v1/forget` [`ForgetRequest`] | [`Done`] |
+//! | `POST /api/v1/forget` [`ForgetRequest`] | [`Forgotten`] |
 //!
 //! What fails is answered with a status code over 399 and an [`ApiError`].
 
@@ -83,6 +83,13 @@ impl SwapCommand {
             Self::Rollback => "rollback",
         }
     }
+}
+
+/// A quarantine is lifted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// In how many slots there was one.
+    pub slots: usize,
 }
 
 /// It is done.

@@ -13,7 +13,8 @@ use locum_tables::Slot;
 use tokio::task::JoinHandle;
 
 use super::{
-    AdoptRequest, ApiError, Done, ForgetRequest, RoleRequest, SocketError, SyncRequest, socket,
+    AdoptRequest, ApiError, Done, ForgetRequest, Forgotten, RoleRequest, SocketError, SyncRequest,
+    socket,
 };
 use crate::host::Host;
 use crate::policy::COMPONENT_BYTES;
@@ -161,13 +162,19 @@ async fn plan(
     Ok(Json(replica.plan(slot_of(&slot)?, component).await?))
 }
 
-async fn forget(State(host): State<Arc<Host>>, Json(request): Json<ForgetRequest>) -> Answer<Done> {
+async fn forget(
+    State(host): State<Arc<Host>>,
+    Json(request): Json<ForgetRequest>,
+) -> Answer<Forgotten> {
     match host.forget(&request.id).await? {
         0 => Err(ApiError {
-            error: format!("nothing that begins with `{}` is quarantined", request.id),
-            kind: ErrorKind::Config,
+            error: format!(
+                "no slot has quarantined what begins with `{}`; `locum plugin list` tells what is",
+                request.id
+            ),
+            kind: ErrorKind::InUse,
         }),
-        slots => Ok(done(vec![format!("forgotten in {slots} slot(s)")])),
+        slots => Ok(Json(Forgotten { slots })),
     }
 }
 

@@ -59,6 +59,16 @@ impl CliError {
         }
     }
 
+    /// A replica that nobody configured.
+    pub(super) fn unknown_replica<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let known: Vec<_> = known.collect();
+        let known = known.join(", ");
+        Self::new(
+            exit::CONFIG,
+            format!("there is no replica `{name}`; there is: {known}"),
+        )
+    }
+
     pub(super) fn code(&self) -> exit::Code {
         self.code
     }

@@ -170,6 +170,16 @@ fn dispatch(command: Command) -> Result<exit::Code, CliError> {
     }
 }
 
+/// Leaves one replica in the configuration.
+fn only(config: &mut Config, name: &str) -> Result<(), CliError> {
+    if !config.replicas.contains_key(name) {
+        let known = config.replicas.keys().map(String::as_str);
+        return Err(CliError::unknown_replica(name, known));
+    }
+    config.replicas.retain(|other, _| other == name);
+    Ok(())
+}
+
 /// A runtime of one thread is enough for a command that asks and waits.
 fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()

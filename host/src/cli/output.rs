@@ -79,6 +79,42 @@ impl std::fmt::Display for Columns {
     }
 }
 
+/// Lines below a table: what several have in common is said once.
+#[derive(Default)]
+pub(super) struct Notes(Vec<(Vec<String>, String)>);
+
+/// So many are named of those that have a note in common; `--output json` has all.
+const NAMED: usize = 3;
+
+impl Notes {
+    /// Something to know of one replica or slot.
+    pub(super) fn note(&mut self, of: &str, text: impl Into<String>) {
+        let text = text.into();
+        match self.0.iter_mut().find(|(_, known)| *known == text) {
+            Some((names, _)) if names.iter().any(|name| name == of) => {}
+            Some((names, _)) => names.push(of.to_owned()),
+            None => self.0.push((vec![of.to_owned()], text)),
+        }
+    }
+}
+
+impl std::fmt::Display for Notes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut lines = self.0.iter();
+        lines.try_for_each(|(names, text)| writeln!(f, "{}: {text}", some_of(names)))
+    }
+}
+
+/// The first few of many names, and how many more there are.
+pub(super) fn some_of(names: &[String]) -> String {
+    // One more takes no more room than to say so.
+    if names.len() <= NAMED + 1 {
+        return names.join(", ");
+    }
+    let more = names.len() - NAMED;
+    format!("{} and {more} more", names[..NAMED].join(", "))
+}
+
 /// How long ago that was, in its two largest units: "3s", "5m 2s", "2d 4h".
 pub(super) fn age_text(time: Time) -> String {
     let seconds = time.age_ms(SystemTime::now()) / 1000;
@@ -141,6 +177,24 @@ mod tests {
         assert_eq!(ago(302), "5m 2s");
         assert_eq!(ago(7200), "2h 0m");
         assert_eq!(ago(200_000), "2d 7h");
+    }
+
+    #[test]
+    fn what_several_have_in_common_is_said_once() {
+        let mut notes = Notes::default();
+        for of in ["a", "b", "b", "c"] {
+            notes.note(of, "it is so");
+        }
+        notes.note("b", "it is otherwise");
+        assert_eq!(notes.to_string(), "a, b, c: it is so\nb: it is otherwise\n");
+        for of in ["d", "e"] {
+            notes.note(of, "it is so");
+        }
+        assert!(
+            notes
+                .to_string()
+                .starts_with("a, b, c and 2 more: it is so\n")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `locum status`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::directory;
 use super::error::{CliError, exit};
-use super::output::{self, Columns, age_text, version_text};
-use super::{ConfigArg, Output, OutputArg, block_on};
+use super::output::{self, Columns, Notes, age_text, version_text};
+use super::{ConfigArg, Output, OutputArg, block_on, plugin};
 
 #[derive(Args)]
 pub(super) struct StatusArgs {
@@ -104,25 +104,27 @@ fn text(status: &Status) -> String {
         "POLICY",
     ];
     let mut columns = Columns::new(&heads);
-    let mut notes = Vec::new();
+    let mut notes = Notes::default();
     for replica in &status.replicas {
         let name = &replica.name;
         for routine in &replica.routines {
             columns.row(routine_row(name, routine));
+            // Four routines that miss one master have one thing to say.
             let error = routine
                 .last_tick
                 .as_ref()
                 .and_then(|tick| tick.error.as_ref());
-            notes.extend(error.map(|error| format!("{name}: {error}")));
-            let refusal = routine.note.as_ref();
-            notes.extend(refusal.map(|refusal| format!("{name}/{}: {refusal}", routine.name)));
+            error.into_iter().for_each(|error| notes.note(name, error));
+            let slot = format!("{name}/{}", routine.name);
+            for told in plugin::probation(routine)
+                .into_iter()
+                .chain(plugin::told(routine))
+            {
+                notes.note(&slot, told);
+            }
         }
-        notes.extend(replica.notes.iter().map(|note| format!("{name}: {note}")));
+        replica.notes.iter().for_each(|note| notes.note(name, note));
     }
-    // Four routines that miss one master have one thing to say.
-    let mut told = BTreeSet::new();
-    notes.retain(|note| told.insert(note.clone()));
-    let notes: String = notes.into_iter().map(|note| note + "\n").collect();
     format!("{columns}{notes}")
 }
 

@@ -7,7 +7,7 @@ use locum::{Config, Host, SyncReport};
 
 use super::error::{CliError, code_of, exit};
 use super::output::{self, Columns};
-use super::{ConfigArg, LogArgs, Output, OutputArg, block_on};
+use super::{ConfigArg, LogArgs, Output, OutputArg, block_on, only};
 
 #[derive(Args)]
 pub(super) struct SyncArgs {
@@ -46,15 +46,7 @@ async fn pass(args: &SyncArgs, mut config: Config) -> Result<Vec<SyncReport>, Cl
         return Ok(running.sync(&request).await?);
     }
     if let Some(name) = &args.replica {
-        let known: Vec<_> = config.replicas.keys().cloned().collect();
-        config.replicas.retain(|other, _| other == name);
-        if config.replicas.is_empty() {
-            let text = format!(
-                "there is no replica `{name}`; there is: {}",
-                known.join(", ")
-            );
-            return Err(CliError::new(exit::CONFIG, text));
-        }
+        only(&mut config, name)?;
     }
     let host = Host::from_config(config);
     let host = if args.dry_run {

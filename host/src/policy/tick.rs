@@ -144,7 +144,8 @@ impl Policy {
         let log = Log::new(
             tick.replica.clone(),
             tick.slot.name(),
-            description.name.clone(),
+            // Two of one name run beside each other in a trial.
+            format!("{} {:.8}", description.name, self.sha256()),
             &tick.limits,
         );
         let state = State::new(tick, description.writes.clone(), meter.clone(), log);

@@ -1,7 +1,9 @@
 //! The policy in a slot.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use locum_tables::{Slot, TableKind};
 
@@ -9,9 +11,11 @@ use crate::policy::{FetchError, Policy, Refusal, Settings};
 use crate::status::{PolicyStatus, Time};
 use crate::swap::{Entrant, Ident};
 
-/// The policy in a slot, with all that a tick needs of it: exchanged as one.
+/// The policy in a slot, with all that a tick needs of it. A clone is a pointer: what is exchanged is one of them.
 #[derive(Clone)]
-pub(crate) struct Live {
+pub(crate) struct Live(Arc<Fitted>);
+
+pub(crate) struct Fitted {
     pub(super) policy: Policy,
     /// Defaults filled in.
     pub(super) settings: Settings,
@@ -32,15 +36,25 @@ impl Live {
         given: BTreeMap<String, String>,
         file: &Path,
     ) -> Result<Self, Refusal> {
-        Ok(Self {
+        Ok(Self(Arc::new(Fitted {
             policy: policy.clone(),
             settings: policy.settle(slot, &given)?,
             ident: Ident::new(policy.sha256(), &given),
             given,
             file: file.to_owned(),
-        })
+        })))
     }
+}
 
+impl Deref for Live {
+    type Target = Fitted;
+
+    fn deref(&self) -> &Fitted {
+        &self.0
+    }
+}
+
+impl Fitted {
     pub(super) fn file(&self) -> &Path {
         &self.file
     }

@@ -57,7 +57,7 @@ pub enum PlanOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The component does not get as far as a trial.
-    #[error("refused in its {stage}: {refusal}", refusal = chain(.refusal))]
+    #[error("refused in {stage}: {refusal}", refusal = chain(.refusal))]
     Refused {
         /// How far it came.
         stage: Stage,

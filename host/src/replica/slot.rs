@@ -125,9 +125,9 @@ impl SlotState {
         }
     }
 
-    /// What of it outlives a restart, beside the pause: the way's lasting, and both memories.
-    pub(super) fn to_record(&self) -> (Lasting<Live>, Memory, Option<Memory>) {
-        (self.way.lasting(), self.memory.clone(), self.aside.clone())
+    /// What of its swaps outlives a restart.
+    pub(super) fn to_record(&self) -> (Lasting<Live>, Option<Memory>) {
+        (self.way.lasting(), self.aside.clone())
     }
 
     /// What the ticks since the role was taken came to.

@@ -318,6 +318,10 @@ impl<P: Entrant> Way<P> {
             Event::Judged { id, verdict } if self.is_at(&id, Stage::Check) => {
                 self.judged(now, verdict)
             }
+            Event::Judged {
+                id,
+                verdict: Ok(policy),
+            } if self.runs(&id) => self.refresh(policy),
             Event::Missing(note) => self.missing(note),
             Event::Unreadable(reason) => self.unreadable(now, reason),
             Event::Tried {
@@ -361,7 +365,7 @@ impl<P: Entrant> Way<P> {
     }
 
     fn found(&mut self, now: Time, ident: Ident) -> Vec<Action> {
-        self.note = None;
+        let known = self.note.take();
         self.unreadable = None;
         let mut actions = self.give_up_resuming(|resuming| *resuming != ident);
         let quarantined = self
@@ -374,10 +378,14 @@ impl<P: Entrant> Way<P> {
                 ident.sha256, entry.reason, ident.id
             ));
         }
-        let nothing_new = self.note.is_some() || self.runs(&ident.id);
-        if nothing_new {
+        if self.note.is_some() || self.runs(&ident.id) {
             self.refused = None;
             actions.extend(self.withdraw());
+            let news = self
+                .note
+                .clone()
+                .filter(|note| known.as_ref() != Some(note));
+            actions.extend(news.map(|note| Action::Tell(Transition::Noted { note })));
             return actions;
         }
         let known = self.candidate.as_ref().map(|candidate| &candidate.ident.id);
@@ -418,6 +426,18 @@ impl<P: Entrant> Way<P> {
         candidate.place = Place::Trial(policy);
         let sha256 = candidate.ident.sha256.clone();
         vec![Action::Tell(Transition::TrialBegan { sha256 }), Action::Try]
+    }
+
+    /// What runs is what the file holds: it may have another name by now.
+    fn refresh(&mut self, policy: P) -> Vec<Action> {
+        let same = |known: &&mut P| known.ident() == policy.ident();
+        if let Some(good) = self.good.as_mut().filter(same) {
+            *good = policy.clone();
+        }
+        if let Some(live) = &mut self.live {
+            live.policy = policy;
+        }
+        Vec::new()
     }
 
     fn missing(&mut self, note: String) -> Vec<Action> {

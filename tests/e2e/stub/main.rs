@@ -9,3 +9,4 @@ mod reload;
 mod reports;
 mod support;
 mod swap;
+mod swaps;

@@ -70,6 +70,11 @@ impl Recorder {
         self.log.borrow().seen.clone()
     }
 
+    /// Forgets every request so far, so that a long run does not grow by them: requests are counted anew, connections are not.
+    pub fn forget(&self) {
+        self.log.send_modify(|log| log.seen = Vec::new());
+    }
+
     /// How many requests of this code have come.
     pub fn count(&self, code: i32) -> usize {
         self.log.borrow().of(code).count()

@@ -8,6 +8,7 @@ mod list;
 mod new;
 mod plan;
 mod swap;
+mod told;
 
 use clap::{Args, Subcommand};
 use locum::admin::SwapCommand;
@@ -16,6 +17,7 @@ use locum::policy::{Description, Setting};
 use std::path::Path;
 
 use super::error::{CliError, exit};
+pub(super) use told::{probation, told};
 
 #[derive(Args)]
 pub(super) struct PluginArgs {
@@ -36,16 +38,22 @@ enum PluginCommand {
     /// Tell what every slot runs, and what became of its last candidate
     List(list::ListArgs),
     /// Look at a component as a host does, and say which slots would take it
+    #[command(after_help = inspect::AFTER_HELP)]
     Inspect(inspect::InspectArgs),
     /// Run a component beside what a slot runs, on the master's tables of now, and print what would differ; nothing is changed
+    #[command(after_help = plan::AFTER_HELP)]
     Plan(plan::PlanArgs),
     /// Let a held candidate in
+    #[command(after_help = swap::AFTER_HELP, override_usage = swap::usage("accept"))]
     Accept(swap::SwapArgs),
-    /// Turn a candidate away; it is not tried again
+    /// Turn a candidate away, and quarantine it: it is not tried again
+    #[command(after_help = swap::AFTER_HELP, override_usage = swap::usage("reject"))]
     Reject(swap::SwapArgs),
-    /// Go back to the last good policy; the one that runs is not tried again
+    /// Go back to the last good policy, and quarantine the one that runs: it is not tried again
+    #[command(after_help = swap::ROLLBACK_AFTER_HELP, override_usage = swap::usage("rollback"))]
     Rollback(swap::SwapArgs),
-    /// Let a policy be tried again that is quarantined
+    /// Let a quarantined policy be tried again, in every slot
+    #[command(after_help = swap::FORGET_AFTER_HELP)]
     Forget(swap::ForgetArgs),
 }
 
@@ -94,13 +102,11 @@ fn need(setting: &Setting) -> String {
     }
 }
 
-/// A component's file.
+/// A component's file. One that is not there says nothing of a component, so it is another code than that of a bad one.
 fn component(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(|error| {
-        CliError::new(
-            exit::CONFIG,
-            format!("cannot read {}: {error}", path.display()),
-        )
+        let what = format!("cannot read {}: {error}", path.display());
+        CliError::new(exit::USAGE, what)
     })
 }
 

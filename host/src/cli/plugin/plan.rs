@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use locum::admin::ApiClient;
+use locum::telemetry::chain;
 use locum::{Config, Host, PlanOutcome, PlanReport, PlannedRun, Slot};
 
 use super::super::error::{CliError, code_of, exit};
 use super::super::output::{self, Columns, change_lines};
-use super::super::{ConfigArg, Output, OutputArg, block_on};
+use super::super::{ConfigArg, Output, OutputArg, block_on, only};
 use super::component;
+
+pub(super) const AFTER_HELP: &str = "In the running host, or, without one, in this process. Exit codes: 0 nothing would differ, 2 something \
+would, 65 the component is refused, 69 the master gave no table to compare, 75 the routine does not run now.";
 
 #[derive(Args)]
 pub(super) struct PlanArgs {
@@ -55,22 +59,16 @@ async fn planned(
             .plan(&args.replica, &args.routine, component)
             .await?);
     }
-    let known: Vec<_> = config.replicas.keys().cloned().collect();
-    config.replicas.retain(|name, _| *name == args.replica);
-    let slot = Slot::from_name(&args.routine);
+    only(&mut config, &args.replica)?;
     let host = Host::from_config(config).read_only().start().await?;
-    let replica = host.replica(&args.replica);
-    let (Some(replica), Some(slot)) = (replica, slot) else {
-        let text = format!(
-            "there is no replica `{}`; there is: {}",
-            args.replica,
-            known.join(", ")
-        );
-        return Err(CliError::new(exit::CONFIG, text));
+    let (Some(replica), Some(slot)) = (host.replica(&args.replica), Slot::from_name(&args.routine))
+    else {
+        // A host that starts has opened the one, and clap has checked the other.
+        return Err(CliError::new(exit::INTERNAL, "the slot is not there"));
     };
     let planned = replica.plan(slot, component.into()).await;
     host.shutdown().await;
-    planned.map_err(|error| CliError::new(code_of(error.kind()), error.to_string()))
+    planned.map_err(|error| CliError::new(code_of(error.kind()), chain(&error)))
 }
 
 fn text(report: &PlanReport) -> String {
@@ -86,7 +84,7 @@ fn text(report: &PlanReport) -> String {
         }
         PlanOutcome::Passed => "it would pass its trial\n".to_owned(),
         PlanOutcome::Held => format!("it would be held: {reason}\n"),
-        PlanOutcome::Refused => format!("it would be refused in its trial: {reason}\n"),
+        PlanOutcome::Refused => format!("it would be refused in trial: {reason}\n"),
         PlanOutcome::Nothing => format!("a trial would prove nothing: {reason}\n"),
     }
 }

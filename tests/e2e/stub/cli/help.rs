@@ -4,22 +4,8 @@ use std::fs;
 
 use stub_master::{Dialect, Fault, Stub, Times};
 
-use crate::support::{Locum, Output, Stage, expect_snapshot};
-
-/// A command with all that came of it, the places of this test made nameless.
-fn told(words: &[&str], output: &Output, places: &[(&str, &str)]) -> String {
-    let mut text = format!(
-        "$ locum {}\n{}{}",
-        words.join(" "),
-        output.stdout,
-        output.stderr
-    );
-    for (place, name) in places {
-        text = text.replace(place, name);
-    }
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    format!("{}\n[exit {}]\n\n", lines.join("\n"), output.code)
-}
+use super::snapshot::{expect_snapshot, told};
+use crate::support::{Locum, Stage};
 
 #[tokio::test]
 async fn help_of_each_command() {
@@ -38,6 +24,13 @@ async fn help_of_each_command() {
         "plugin",
         "plugin new",
         "plugin build",
+        "plugin list",
+        "plugin inspect",
+        "plugin plan",
+        "plugin accept",
+        "plugin reject",
+        "plugin rollback",
+        "plugin forget",
         "demo",
     ];
     let mut text = String::new();
@@ -64,6 +57,14 @@ async fn help_is_asked_for_when_the_command_line_is_wrong() {
         &["plugin", "new", "My_Filter"],
         &["plugin", "new", "."],
         &["plugin", "build", "nowhere"],
+        &["plugin", "inspect", "nowhere.wasm"],
+        &["plugin", "plan", "nowhere.wasm", "broker-a", "topic"],
+        &["plugin", "plan", "nowhere.wasm", "broker-a"],
+        &["plugin", "accept"],
+        &["plugin", "reject", "broker-a"],
+        &["plugin", "rollback", "broker-a", "topics"],
+        &["plugin", "rollback", "broker-a", "topic", "--all"],
+        &["plugin", "forget"],
     ] {
         text += &told(words, &Locum::new(words).expect(64).await, &[]);
     }

@@ -5,5 +5,7 @@ mod codes;
 mod demo;
 mod directory;
 mod help;
+mod plugin;
 mod running;
+mod snapshot;
 mod status;

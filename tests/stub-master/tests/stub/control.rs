@@ -189,6 +189,12 @@ async fn the_recorder_tells_what_was_asked_and_on_which_connection() {
     stub.recorder().wait_for_connections(2).await;
     assert_eq!(stub.recorder().count(21), 2);
     assert_eq!(stub.recorder().requests().len(), 3);
+    stub.recorder().forget();
+    assert_eq!(stub.recorder().requests(), []);
+    second.ask(45, 8, &[]).await;
+    assert_eq!(stub.recorder().wait_for(45, 1).await.opaque, 8);
+    assert_eq!(stub.recorder().count(21), 0);
+    assert_eq!(stub.recorder().connections(), 2);
 }
 
 #[tokio::test]
