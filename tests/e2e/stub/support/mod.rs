@@ -2,6 +2,7 @@
 
 mod broker;
 mod command;
+mod log;
 mod process;
 mod script;
 mod snapshot;
@@ -10,6 +11,7 @@ mod watched;
 
 pub(crate) use broker::Broker;
 pub(crate) use command::{Locum, Output, Running};
+pub(crate) use log::Log;
 pub(crate) use process::{alone, resident};
 pub(crate) use script::{Reply, Script, fails, says};
 pub(crate) use snapshot::expect_snapshot;

@@ -28,7 +28,6 @@ pub(crate) async fn alone(test: &str) -> bool {
         ran.status.success() && stdout.contains("1 passed"),
         "{test} failed in a process of its own:\n{stdout}\n{stderr}"
     );
-    println!("{stdout}");
     false
 }
 

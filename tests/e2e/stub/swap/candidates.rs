@@ -385,7 +385,6 @@ async fn each_candidate_ends_as_it_should_and_what_runs_loses_no_tick() {
         }
     }
     let (before, after) = (before.unwrap(), resident());
-    println!("resident memory: {before} bytes at first, {after} in the end");
     assert!(after < before + BAND, "{before} became {after}");
     expect_snapshot("candidates", &text);
 }
