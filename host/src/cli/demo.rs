@@ -113,8 +113,10 @@ impl Stage {
         self.watch(&mut events, 4).await?;
         self.topic_arrives(&mut events).await?;
         self.policy_is_swapped(&mut events, policies).await?;
-        self.watch(&mut events, 2).await?;
+        self.watch(&mut events, 1).await?;
         self.offset_goes(&mut events).await?;
+        self.policy_is_good(&mut events).await?;
+        self.policy_is_refused(&mut events, policies).await?;
         self.watch(&mut events, 1).await?;
         drop(live);
         self.files_are_verified()?;
@@ -182,22 +184,24 @@ impl Stage {
         told(
             "Now offset.wasm is replaced by examples/offset-mirror.wasm (which deletes what the master deleted), by rename:",
         );
-        let next = self.plugins.join(".next");
-        copy(policies, "examples/offset-mirror.wasm", &next)?;
-        let renamed = Instant::now();
-        std::fs::rename(&next, self.plugins.join("offset.wasm"))?;
-        let sha256 = until(events, |event| match event {
-            Event::Swap {
-                slot: Slot::Offset,
-                transition: Transition::Live { policy },
-                ..
-            } => Some(policy.sha256),
+        let renamed = self.put(policies, "examples/offset-mirror.wasm", Slot::Offset)?;
+        let after = || renamed.elapsed().as_millis();
+        let sha256 = until_swap(events, Slot::Offset, |transition| match transition {
+            Transition::Noticed { sha256, .. } => Some(sha256),
             _ => None,
         })
         .await?;
         told(&format!(
-            "  loaded after {} ms (200 ms of them are the quiet period); the next tick runs it:",
-            renamed.elapsed().as_millis()
+            "  noticed after {} ms (200 ms of them are the quiet period): {sha256:.8}",
+            after()
+        ));
+        until_swap(events, Slot::Offset, |transition| {
+            matches!(transition, Transition::Live { .. }).then_some(())
+        })
+        .await?;
+        told(&format!(
+            "  live after {} ms: tried beside the next tick, on the same answers, it left what the policy before left;",
+            after()
         ));
         let (number, missed) = until(events, |event| match event {
             Event::TickEnded {
@@ -209,9 +213,71 @@ impl Stage {
         })
         .await?;
         told(&format!(
-            "  tick {number} ran {sha256:.8}; ticks missed since the start: {missed}.\n"
+            "  tick {number} ran {sha256:.8}, in probation: had it failed, the policy before would have run that very tick;"
+        ));
+        told(&format!("  ticks missed since the start: {missed}.\n"));
+        Ok(())
+    }
+
+    async fn policy_is_good(
+        &self,
+        events: &mut broadcast::Receiver<Event>,
+    ) -> Result<(), CliError> {
+        let in_probation = || {
+            let replicas = self.host.status().replicas;
+            let mut routines = replicas.iter().flat_map(|replica| &replica.routines);
+            routines.any(|routine| routine.probation.is_some())
+        };
+        // The last good tick may be over already.
+        if in_probation() {
+            until(events, |_| (!in_probation()).then_some(())).await?;
+        }
+        told("The probation is over: from now on offset-mirror is the policy to return to.\n");
+        Ok(())
+    }
+
+    /// What runs goes on, whatever is put in its place.
+    async fn policy_is_refused(
+        &self,
+        events: &mut broadcast::Receiver<Event>,
+        policies: &Path,
+    ) -> Result<(), CliError> {
+        told(
+            "Now a slip: topic.wasm is replaced by examples/topic-filter.wasm, and nobody has set what it is to keep:",
+        );
+        self.put(policies, "examples/topic-filter.wasm", Slot::Topic)?;
+        let reason = until_swap(events, Slot::Topic, |transition| match transition {
+            Transition::Refused { reason, .. } => Some(reason),
+            _ => None,
+        })
+        .await?;
+        told(&format!("  {reason}"));
+        let tick = until(events, |event| match event {
+            Event::TickEnded {
+                slot: Slot::Topic,
+                tick,
+                ..
+            } => Some(tick),
+            _ => None,
+        })
+        .await?;
+        told(&format!(
+            "  the policy that ran goes on: tick {} ran {:.8} ({}); ticks missed since the start: {}.\n",
+            tick.number,
+            tick.sha256,
+            tick.result,
+            self.missed()
         ));
         Ok(())
+    }
+
+    /// Puts a component in the place of a slot's, by rename. When.
+    fn put(&self, policies: &Path, name: &str, slot: Slot) -> Result<Instant, CliError> {
+        let next = self.plugins.join(".next");
+        copy(policies, name, &next)?;
+        let renamed = Instant::now();
+        std::fs::rename(&next, self.plugins.join(format!("{slot}.wasm")))?;
+        Ok(renamed)
     }
 
     /// What the two policies differ in.
@@ -256,6 +322,21 @@ impl Stage {
             )),
         }
     }
+}
+
+/// Waits for what happens to a slot's policies that `wanted` gives something for.
+async fn until_swap<T>(
+    events: &mut broadcast::Receiver<Event>,
+    of: Slot,
+    mut wanted: impl FnMut(Transition) -> Option<T>,
+) -> Result<T, CliError> {
+    let in_slot = |event| match event {
+        Event::Swap {
+            slot, transition, ..
+        } if slot == of => wanted(transition),
+        _ => None,
+    };
+    until(events, in_slot).await
 }
 
 /// Waits for the event that `wanted` gives something for.

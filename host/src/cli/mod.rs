@@ -28,8 +28,8 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 2 differs, 64 usage, 65 bad data, 69 master unreachable, 70 internal, 74 disk, \
-75 locked or try again, 77 refused by the master, 78 config";
+const EXIT_CODES: &str = "Exit codes: 0 ok, 2 differs, 64 usage, 65 bad data or policy, 69 master unreachable, 70 internal, 74 disk, \
+75 locked or not possible now, 77 refused by the master, 78 config";
 
 #[derive(Subcommand)]
 enum Command {
@@ -55,7 +55,7 @@ enum Command {
     Recover(directory::RecoverArgs),
     /// Make, build, look at and steer policies
     Plugin(plugin::PluginArgs),
-    /// Watch it work: a stub master, four policies, one of them swapped under your eyes
+    /// Watch it work: a stub master, four policies, one of them swapped under your eyes, and one refused
     #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
 }

@@ -8,8 +8,10 @@ use crate::support::{Locum, Stage};
 async fn the_demo_shows_the_main_job_and_ends_by_itself_with_0() {
     let stage = Stage::new();
     fs::create_dir(stage.plugins().join("examples")).unwrap();
-    let mirror = policies::all().bytes("offset-mirror");
-    fs::write(stage.plugins().join("examples/offset-mirror.wasm"), mirror).unwrap();
+    for example in ["offset-mirror", "topic-filter"] {
+        let file = stage.plugins().join(format!("examples/{example}.wasm"));
+        fs::write(file, policies::all().bytes(example)).unwrap();
+    }
     let plugins = stage.plugins();
     let demo = Locum::new(&["demo", "--plugins", plugins.to_str().unwrap()]);
     let told = demo
@@ -20,6 +22,10 @@ async fn the_demo_shows_the_main_job_and_ends_by_itself_with_0() {
         "ROUTINE",
         "made-just-now",
         "It is in topics.json after",
+        "noticed after",
+        "tried beside the next tick",
+        "The probation is over",
+        "topic.wasm is refused: its setting `keep` must be set",
         "ticks missed since the start: 0",
         "boot-ready",
     ] {
