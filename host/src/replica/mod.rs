@@ -102,6 +102,8 @@ struct State {
     unrecorded: Option<String>,
     /// How often the directory was adopted since the start.
     adoptions: u64,
+    /// It has taken its role: what was offered before is tried then.
+    running: bool,
     stopping: bool,
     tables: BTreeMap<&'static str, Table>,
     committed: BTreeMap<&'static str, files::Committed>,
@@ -150,6 +152,7 @@ impl Replica {
             in_use: opened.in_use,
             unrecorded: None,
             adoptions: 0,
+            running: false,
             stopping: false,
             tables: opened.tables,
             committed: opened.committed,
@@ -183,6 +186,8 @@ impl Replica {
             (state.role, state.notes.clone())
         };
         self.0.take_role(role);
+        self.0.state().running = true;
+        Slot::ALL.into_iter().for_each(|slot| self.0.try_soon(slot));
         let tasks = Slot::ALL.map(|slot| tokio::spawn(slot::run(Arc::clone(&self.0), slot)));
         self.0.tasks.lock().extend(tasks);
         notes.into_iter().for_each(|note| self.0.emit_note(note));

@@ -214,8 +214,8 @@ impl Inner {
     }
 
     /// Tries the candidate: the next tick takes it along if it comes soon, else it is tried by itself.
-    fn try_soon(self: &Arc<Self>, slot: Slot) {
-        if self.shared.read_only || self.ticks_soon(slot) {
+    pub(super) fn try_soon(self: &Arc<Self>, slot: Slot) {
+        if self.shared.read_only || !self.state().running || self.ticks_soon(slot) {
             return;
         }
         if let Some(pair) = self.begin_trial(slot) {
