@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 
+use rustix::process::{Resource, getrlimit};
 use wasmtime::component::{Component, Linker};
 
 use super::apart::apart;
@@ -12,7 +13,7 @@ use super::bindings::Routine;
 use super::cause::Cause;
 use super::check;
 use super::code_cache::{CodeCache, Key};
-use super::limits::{EPOCH, FRAMES};
+use super::limits::{EPOCH, FRAMES, SCARCE_GROWTH, SCARCE_GUARD, SCARCE_RESERVATION};
 use super::linked::Linked;
 use super::refusal::Refusal;
 use super::state::State;
@@ -152,7 +153,18 @@ pub(super) fn config() -> wasmtime::Config {
     config.epoch_interruption(true);
     config.concurrency_support(false);
     config.wasm_backtrace_max_frames(Some(FRAMES));
+    if getrlimit(Resource::As).current.is_some() {
+        scarce_address_space(&mut config);
+    }
     config
+}
+
+/// For `ulimit -v`: ordinarily 4 GiB of address space are reserved for each running guest, so that its code needs no checks of
+/// bounds. That is more than such a process is given.
+fn scarce_address_space(config: &mut wasmtime::Config) {
+    config.memory_reservation(SCARCE_RESERVATION);
+    config.memory_reservation_for_growth(SCARCE_GROWTH);
+    config.memory_guard_size(SCARCE_GUARD);
 }
 
 /// Advances the epoch as long as somebody holds it.

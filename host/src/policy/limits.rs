@@ -32,6 +32,13 @@ pub(super) const SUMMARY_BYTES: usize = 1000;
 pub(super) const SETTINGS: usize = 100;
 /// Handles that a guest may lend during one call, besides those that it holds.
 pub(super) const LENT: usize = 64;
+/// Address space that is reserved for a guest's memory where there is little, as wasmtime does on machines of 32 bits: more than
+/// most policies ever use.
+pub(super) const SCARCE_RESERVATION: u64 = 10 * MIB as u64;
+/// Address space that is reserved beyond a memory that has grown out of that, so that it need not move each time.
+pub(super) const SCARCE_GROWTH: u64 = MIB as u64;
+/// Address space behind a memory, in which nothing can be.
+pub(super) const SCARCE_GUARD: u64 = 64 * KIB as u64;
 /// Core instances, tables and memories of one component: dozens in what the known toolchains make.
 const PARTS: usize = 200;
 

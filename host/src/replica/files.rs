@@ -1,23 +1,21 @@
 //! A replica's files as the replica needs them: the directory, and the record that survives a restart.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use locum_tables::{Slot, Table, TableKind};
 
-use super::live::Live;
 use super::outcome::Fault;
-use super::recorded::{LoadPolicy, Restored, Source, record, restored};
+use super::recorded::{LoadPolicy, Restored};
+use super::recorder::Recorder;
 use crate::clock::now_ms;
 use crate::config::{ReplicaConfig, Role};
-use crate::policy::Memory;
 use crate::status::{ErrorKind, PolicyStatus, Time};
 use crate::store::{
-    Adoption, CommitRecord, Components, Directory, Disk, Loaded, OpenError, Ownership, PolicyId,
-    RealDisk, Record, RoleRecord, Standing, StoreError, Unreadable, peek,
+    Adoption, CommitRecord, Directory, Disk, Loaded, OpenError, Ownership, PolicyId, RealDisk,
+    Standing, StoreError, Unreadable, peek,
 };
-use crate::swap::Lasting;
 use crate::telemetry::chain;
 
 /// Why a replica did not start.
@@ -88,19 +86,37 @@ pub(super) struct Opened {
     pub(super) notes: Vec<String>,
     /// By slot, what its record says of its policies.
     pub(super) swaps: BTreeMap<Slot, Restored>,
-    paused: Vec<Slot>,
-    memory: BTreeMap<Slot, Memory>,
+    pub(super) recorder: Arc<Recorder>,
 }
 
 impl Opened {
-    /// Whether a command paused the slot.
-    pub(super) fn is_paused(&self, slot: Slot) -> bool {
-        self.paused.contains(&slot)
-    }
-
-    /// What the slot's policies remembered.
-    pub(super) fn memory(&self, slot: Slot) -> Memory {
-        self.memory.get(&slot).cloned().unwrap_or_default()
+    fn new(
+        recorder: Recorder,
+        loaded: Vec<Loaded>,
+        standing: &Standing,
+        mut notes: Vec<String>,
+        load: &LoadPolicy<'_>,
+    ) -> Self {
+        let tables = own_tables(loaded, &mut notes);
+        let of_table = |name: &&'static str| {
+            let record = recorder.committed(name)?;
+            let committed = Committed {
+                source: record.source,
+                at: Time(record.committed_at),
+                bytes: record.bytes,
+            };
+            Some((*name, committed))
+        };
+        let swaps = Slot::ALL.map(|slot| (slot, recorder.restored(slot, load, &mut notes)));
+        Self {
+            role: recorder.role(),
+            in_use: in_use(standing),
+            committed: tables.keys().filter_map(of_table).collect(),
+            tables,
+            notes,
+            swaps: swaps.into(),
+            recorder: Arc::new(recorder),
+        }
     }
 }
 
@@ -135,14 +151,10 @@ enum Keeping {
     Looked(Standing),
 }
 
-/// Directory and record of one replica.
+/// The directory of one replica.
 pub(super) struct Files {
-    disk: Arc<dyn Disk>,
     keeping: Keeping,
-    record: Record,
-    record_path: PathBuf,
-    components: Components,
-    configured_role: Role,
+    recorder: Arc<Recorder>,
 }
 
 impl Files {
@@ -160,24 +172,18 @@ impl Files {
             group: config.file_group,
         };
         let mut directory = Directory::open(&config.directory, ownership, Arc::clone(&disk))?;
-        let record_path = Record::path(state_directory, name);
-        let (record, warning) = Record::load(&*disk, &record_path)?;
+        let (recorder, warning) = Recorder::open(name, config.role, state_directory, disk)?;
         let loaded = directory.load()?;
         let standing = directory.survey()?;
         let notes = directory.notes().iter().cloned().chain(warning).collect();
-        let files = Self {
-            disk,
-            keeping: Keeping::Kept(Box::new(directory)),
-            record,
-            record_path,
-            components: Components::of_state(state_directory),
-            configured_role: config.role,
-        };
-        let (mut files, mut opened) = files.opened(loaded, &standing, notes, load);
+        let mut opened = Opened::new(recorder, loaded, &standing, notes, load);
         // The state directory is made, private, before anything else of ours goes there.
-        opened
-            .notes
-            .extend(files.save().err().map(|error| unrecorded(&error)));
+        let unsaved = opened.recorder.save().err();
+        opened.notes.extend(unsaved.as_ref().map(unrecorded));
+        let files = Self {
+            keeping: Keeping::Kept(Box::new(directory)),
+            recorder: Arc::clone(&opened.recorder),
+        };
         Ok((files, opened))
     }
 
@@ -190,49 +196,14 @@ impl Files {
     ) -> Result<(Self, Opened), OpenReplicaError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let peeked = peek(&*disk, &config.directory)?;
-        let record_path = Record::path(state_directory, name);
-        let (record, warning) = Record::peek(&*disk, &record_path)?;
+        let (recorder, warning) = Recorder::peek(name, config.role, state_directory, disk)?;
         let notes = peeked.notes.into_iter().chain(warning).collect();
-        let standing = peeked.standing.clone();
+        let opened = Opened::new(recorder, peeked.loaded, &peeked.standing, notes, load);
         let files = Self {
-            disk,
             keeping: Keeping::Looked(peeked.standing),
-            record,
-            record_path,
-            components: Components::of_state(state_directory),
-            configured_role: config.role,
+            recorder: Arc::clone(&opened.recorder),
         };
-        Ok(files.opened(peeked.loaded, &standing, notes, load))
-    }
-
-    fn opened(
-        mut self,
-        loaded: Vec<Loaded>,
-        standing: &Standing,
-        mut notes: Vec<String>,
-        load: &LoadPolicy<'_>,
-    ) -> (Self, Opened) {
-        // A command is forgotten when the configured value changes, also if that comes back later.
-        let configured = self.configured_role.to_string();
-        self.record
-            .role
-            .take_if(|role| role.configured != configured);
-        let tables = own_tables(loaded, &mut notes);
-        let swaps = self.swaps(load, &mut notes);
-        let opened = Opened {
-            swaps,
-            role: self.commanded_role().unwrap_or(self.configured_role),
-            in_use: in_use(standing),
-            committed: self.committed(&tables),
-            tables,
-            notes,
-            paused: Slot::ALL
-                .into_iter()
-                .filter(|slot| self.record.paused.contains(slot.name()))
-                .collect(),
-            memory: self.memory(),
-        };
-        (self, opened)
+        Ok((files, opened))
     }
 
     fn directory(&mut self) -> Result<&mut Directory, StoreError> {
@@ -240,53 +211,10 @@ impl Files {
             Keeping::Kept(directory) => Ok(directory),
             Keeping::Looked(_) => Err(StoreError::Io {
                 step: "write for a dry run beside",
-                path: self.record_path.clone(),
+                path: self.recorder.path().to_owned(),
                 source: std::io::ErrorKind::ReadOnlyFilesystem.into(),
             }),
         }
-    }
-
-    /// A command outlives restarts.
-    fn commanded_role(&self) -> Option<Role> {
-        let role = self.record.role.as_ref()?;
-        [Role::Slave, Role::Master]
-            .into_iter()
-            .find(|known| known.to_string() == role.commanded)
-    }
-
-    fn swaps(&self, load: &LoadPolicy<'_>, notes: &mut Vec<String>) -> BTreeMap<Slot, Restored> {
-        let source = Source {
-            components: &self.components,
-            disk: &*self.disk,
-            load,
-        };
-        let of_slot = |slot: Slot| {
-            let record = self.record.swaps.get(slot.name())?;
-            Some((slot, restored(slot, record, &source, notes)))
-        };
-        Slot::ALL.into_iter().filter_map(of_slot).collect()
-    }
-
-    fn memory(&self) -> BTreeMap<Slot, Memory> {
-        let of_slot =
-            |(name, memory): (&String, &Memory)| Some((Slot::from_name(name)?, memory.clone()));
-        self.record.memory.iter().filter_map(of_slot).collect()
-    }
-
-    fn committed(
-        &self,
-        tables: &BTreeMap<&'static str, Table>,
-    ) -> BTreeMap<&'static str, Committed> {
-        let of_table = |name: &&'static str| {
-            let record = self.record.tables.get(*name)?;
-            let committed = Committed {
-                source: record.source.clone(),
-                at: Time(record.committed_at),
-                bytes: record.bytes,
-            };
-            Some((*name, committed))
-        };
-        tables.keys().filter_map(of_table).collect()
     }
 
     /// Before every tick and every commit: is a broker here, and are the files still ours.
@@ -319,8 +247,9 @@ impl Files {
         policy: &PolicyStatus,
     ) -> Result<(Committed, Vec<String>), StoreError> {
         let commit = self.directory()?.commit(table)?;
-        let (source, policy) = match (source, self.record.tables.get(table.kind().name)) {
-            (None, Some(before)) => (before.source.clone(), before.policy.clone()),
+        let name = table.kind().name;
+        let (source, policy) = match (source, self.recorder.committed(name)) {
+            (None, Some(before)) => (before.source, before.policy),
             (source, _) => (source.unwrap_or_default().to_owned(), policy_id(policy)),
         };
         let committed_at = now_ms();
@@ -332,9 +261,7 @@ impl Files {
             policy,
             committed_at,
         };
-        self.record
-            .tables
-            .insert(table.kind().name.to_owned(), record);
+        self.recorder.note_commit(name, record);
         Ok((
             Committed {
                 source,
@@ -356,58 +283,6 @@ impl Files {
         let mut notes = Vec::new();
         let tables = own_tables(loaded, &mut notes);
         Ok(Adopted { tables, notes })
-    }
-
-    pub(super) fn record_role(&mut self, role: Role) -> Result<(), String> {
-        self.record.role = Some(RoleRecord {
-            configured: self.configured_role.to_string(),
-            commanded: role.to_string(),
-        });
-        self.save().map_err(|error| chain(&error))
-    }
-
-    pub(super) fn record_paused(&mut self, slot: Slot, paused: bool) -> Result<(), String> {
-        if paused {
-            self.record.paused.insert(slot.name().to_owned());
-        } else {
-            self.record.paused.remove(slot.name());
-        }
-        self.save().map_err(|error| chain(&error))
-    }
-
-    /// Remembers what the ticks of a slot want to remember; not on disk before [`Files::save`].
-    pub(super) fn remember(&mut self, slot: Slot, memory: Memory) {
-        if memory.is_empty() {
-            self.record.memory.remove(slot.name());
-        } else {
-            self.record.memory.insert(slot.name().to_owned(), memory);
-        }
-    }
-
-    /// Notes what a slot runs and would go back to, with the components, and what its policies remember; not on disk before
-    /// [`Files::save`].
-    ///
-    /// # Errors
-    /// A component could not be kept: what was recorded before stays.
-    pub(super) fn record_swap(
-        &mut self,
-        slot: Slot,
-        lasting: &Lasting<Live>,
-        memory: Memory,
-        aside: Option<Memory>,
-    ) -> Result<(), StoreError> {
-        let swap = record(lasting, aside, &self.components, &*self.disk)?;
-        self.record.swaps.insert(slot.name().to_owned(), swap);
-        self.remember(slot, memory);
-        Ok(())
-    }
-
-    /// Writes the record, unless nothing is to be written.
-    pub(super) fn save(&mut self) -> Result<(), StoreError> {
-        match self.keeping {
-            Keeping::Kept(_) => self.record.save(&*self.disk, &self.record_path),
-            Keeping::Looked(_) => Ok(()),
-        }
     }
 }
 

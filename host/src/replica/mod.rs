@@ -14,6 +14,7 @@ mod live;
 mod outcome;
 mod plan;
 mod recorded;
+mod recorder;
 mod slot;
 mod swapping;
 mod tick;
@@ -45,9 +46,11 @@ use crate::schedule::{Schedule, phase};
 use crate::status::{ReplicaStatus, RoutineState, Time};
 use crate::store::StoreError;
 use crate::swap::{Entrant, Lasting, Way};
+use crate::telemetry::chain;
 use files::Files;
 pub(crate) use live::Live;
 use outcome::Mode;
+use recorder::Recorder;
 use slot::{SlotState, Slots};
 
 /// What every replica of a host shares.
@@ -80,12 +83,14 @@ pub(crate) struct Inner {
     state: Mutex<State>,
     /// None once the replica has stopped.
     files: Arc<tokio::sync::Mutex<Option<Files>>>,
+    recorder: Arc<Recorder>,
     wakes: BTreeMap<Slot, Notify>,
     term: watch::Sender<u64>,
     /// Trials that have ended.
     tried: watch::Sender<u64>,
     /// What runs, or is quarantined, or is good, is not on disk yet.
     unrecorded_swaps: AtomicBool,
+    recording: tokio::sync::Mutex<()>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -135,7 +140,8 @@ impl Replica {
             let record = opened.swaps.remove(&slot).unwrap_or_default();
             let (lasting, aside) = (record.lasting, record.aside);
             let way = Way::new(shared.probation_ticks, lasting, now);
-            SlotState::recorded(way, opened.is_paused(slot), opened.memory(slot), aside)
+            let recorder = &opened.recorder;
+            SlotState::recorded(way, recorder.is_paused(slot), recorder.memory(slot), aside)
         });
         let state = State {
             role: opened.role,
@@ -157,6 +163,7 @@ impl Replica {
             shared,
             state: Mutex::new(state),
             files: Arc::new(tokio::sync::Mutex::new(Some(files))),
+            recorder: opened.recorder,
             wakes: Slot::ALL
                 .into_iter()
                 .map(|slot| (slot, Notify::new()))
@@ -164,6 +171,7 @@ impl Replica {
             term: watch::Sender::new(0),
             tried: watch::Sender::new(0),
             unrecorded_swaps: AtomicBool::new(false),
+            recording: tokio::sync::Mutex::new(()),
             tasks: Mutex::new(Vec::new()),
         })))
     }
@@ -200,13 +208,12 @@ impl Replica {
             },
             Telling::default(),
         );
-        let inner = Arc::clone(&self.0);
-        let record = move |files: &mut Files| {
+        {
             // What is in force by now, whatever the order in which commands get here.
-            let role = inner.state().role;
-            files.record_role(role)
-        };
-        self.0.recorded(record).await
+            let state = self.0.state();
+            self.0.recorder.note_role(state.role);
+        }
+        self.0.recorded().await
     }
 
     /// Tells the replica its master's address, or that there is none. The next tick goes there.
@@ -247,12 +254,10 @@ impl Replica {
             in_slot.paused = paused;
         }
         self.0.wake(slot);
-        let inner = Arc::clone(&self.0);
-        let record = move |files: &mut Files| {
-            let paused = inner.slot(slot, |state| state.paused);
-            files.record_paused(slot, paused)
-        };
-        self.0.recorded(record).await
+        self.0.slot(slot, |state| {
+            self.0.recorder.note_paused(slot, state.paused)
+        });
+        self.0.recorded().await
     }
 
     /// Runs each routine once, now, and waits for all of them. A routine that does not run (stopped, paused, no policy) says so
@@ -377,6 +382,7 @@ impl Replica {
         }
         // What was to be recorded soon; what goes wrong with it was told.
         let _ = self.0.record_swaps().await;
+        self.0.recorder.close();
         // Whoever still has a handle does not keep the directory.
         *self.0.files.lock().await = None;
     }
@@ -544,17 +550,25 @@ impl Inner {
     }
 
     /// In a task of its own: a command whose caller gives up waiting is in force, so it is recorded too.
-    async fn recorded(
-        self: &Arc<Self>,
-        change: impl FnOnce(&mut Files) -> Result<(), String> + Send + 'static,
-    ) -> Result<(), CommandError> {
+    async fn recorded(self: &Arc<Self>) -> Result<(), CommandError> {
         let inner = Arc::clone(self);
-        let recorded = tokio::spawn(async move { inner.with_files(change).await });
+        let recorded = tokio::spawn(async move { inner.save_record().await });
         recorded
             .await
             .unwrap_or_else(|error| Err(error.to_string()))
-            .unwrap_or_else(Err)
             .map_err(CommandError::NotRecorded)
+    }
+
+    /// Writes down what was noted, off the runtime's threads.
+    async fn save_record(self: &Arc<Self>) -> Result<(), String> {
+        let inner = Arc::clone(self);
+        let save = move || {
+            let saved = inner.recorder.save();
+            inner.set_unrecorded(saved.as_ref().err());
+            saved.map_err(|error| chain(&error))
+        };
+        let saved = tokio::task::spawn_blocking(save).await;
+        saved.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// Does something with the files, off the runtime's threads. The error says that there is nothing to do it with.

@@ -84,20 +84,25 @@ impl Source<'_> {
     }
 }
 
-/// What a record says of a slot's way. The components that it names are in place first.
+/// Puts the components that a record would name in place.
 ///
 /// # Errors
 /// One of them could not be kept.
+pub(super) fn keep(
+    lasting: &Lasting<Live>,
+    components: &Components,
+    disk: &dyn Disk,
+) -> Result<(), StoreError> {
+    let mut good = lasting.good.iter().chain(&lasting.previous);
+    good.try_for_each(|live| components.keep(disk, live.policy.sha256(), live.policy.component()))
+}
+
+/// What a record says of a slot's way.
 pub(super) fn record(
     lasting: &Lasting<Live>,
     aside: Option<BTreeMap<String, Vec<u8>>>,
-    components: &Components,
-    disk: &dyn Disk,
-) -> Result<SwapRecord, StoreError> {
-    for live in lasting.good.iter().chain(&lasting.previous) {
-        components.keep(disk, live.policy.sha256(), live.policy.component())?;
-    }
-    Ok(SwapRecord {
+) -> SwapRecord {
+    SwapRecord {
         good: lasting.good.as_ref().map(good),
         previous: lasting.previous.as_ref().map(good),
         probation: lasting.probation.as_ref().map(|probation| ProbationRecord {
@@ -117,7 +122,7 @@ pub(super) fn record(
             })
             .collect(),
         aside,
-    })
+    }
 }
 
 fn good(live: &Live) -> GoodRecord {

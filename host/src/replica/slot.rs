@@ -125,9 +125,9 @@ impl SlotState {
         }
     }
 
-    /// What of it outlives a restart, beside the pause: the way's lasting, and both memories.
-    pub(super) fn to_record(&self) -> (Lasting<Live>, Memory, Option<Memory>) {
-        (self.way.lasting(), self.memory.clone(), self.aside.clone())
+    /// What of its swaps outlives a restart.
+    pub(super) fn to_record(&self) -> (Lasting<Live>, Option<Memory>) {
+        (self.way.lasting(), self.aside.clone())
     }
 
     /// What the ticks since the role was taken came to.
@@ -314,6 +314,8 @@ async fn tick(replica: &Arc<Inner>, slot: Slot, run: Run) {
         Err(error) => begun.panicked(error),
     };
     let report = conclude(replica, slot, &run, ended);
+    // Whoever asked may count on what the tick said of its policy. What goes wrong is in the status.
+    let _ = replica.record_swaps().await;
     for asked in run.asked {
         // Whoever asked may have gone.
         let _ = asked.send(report.clone());

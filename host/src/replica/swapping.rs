@@ -349,21 +349,32 @@ impl Inner {
 
     /// Puts what is to outlive a restart on disk now, if it is not there yet.
     pub(super) async fn record_swaps(self: &Arc<Self>) -> Result<(), String> {
+        // Whoever comes while somebody records waits: what is there by then is on disk.
+        let _alone = self.recording.lock().await;
+        if !self.unrecorded_swaps.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         let inner = Arc::clone(self);
-        let recorded = self.with_files(move |files| {
-            if !inner.unrecorded_swaps.swap(false, Ordering::AcqRel) {
-                return Ok(());
-            }
-            let noted = Slot::ALL.into_iter().try_for_each(|slot| {
-                let (lasting, memory, aside) = inner.slot(slot, |state| state.to_record());
-                files.record_swap(slot, &lasting, memory, aside)
-            });
+        let note = move || {
+            let note_slot = |slot| {
+                let swap = || inner.slot(slot, |state| state.to_record());
+                inner.recorder.note_swap(slot, swap)?;
+                inner.slot(slot, |state| {
+                    inner.recorder.note_memory(slot, state.memory.clone());
+                });
+                Ok(())
+            };
             // One component that cannot be kept does not keep the rest from being recorded.
-            let saved = files.save().and(noted);
+            let noted = Slot::ALL
+                .map(note_slot)
+                .into_iter()
+                .collect::<Result<(), _>>();
+            let saved = inner.recorder.save().and(noted);
             inner.set_unrecorded(saved.as_ref().err());
             saved.map_err(|error| chain(&error))
-        });
-        recorded.await.unwrap_or_else(Err)
+        };
+        let recorded = tokio::task::spawn_blocking(note).await;
+        recorded.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 

@@ -276,26 +276,23 @@ impl Attempt {
             }
             if let Some(memory) = memory {
                 // What came into the slot meanwhile has a memory of its own.
-                let runs = replica.slot(slot, |state| {
-                    let runs = state
-                        .way
-                        .live()
-                        .is_some_and(|live| live.ident().id == policy.id);
-                    if runs {
-                        state.memory.clone_from(&memory);
+                replica.slot(slot, |state| {
+                    let live = state.way.live();
+                    if live.is_some_and(|live| live.ident().id == policy.id) {
+                        replica.recorder.note_memory(slot, memory.clone());
+                        state.memory = memory;
                     }
-                    runs
                 });
-                if runs {
-                    files.remember(slot, memory);
-                }
             }
-            replica.set_unrecorded(files.save().err().as_ref());
             Ok(Ok(()))
         };
-        self.with_files(run)
+        let committed = self
+            .with_files(run)
             .await
-            .unwrap_or_else(|fault| Err(Stop::Failed(fault)))
+            .unwrap_or_else(|fault| Err(Stop::Failed(fault)));
+        // Told in the status if it fails: the tables are safe all the same.
+        let _ = self.replica.save_record().await;
+        committed
     }
 
     async fn with_files<T: Send + 'static>(

@@ -10,7 +10,7 @@ mod place;
 
 use std::sync::OnceLock;
 
-pub use patched::{misbehaving, variant};
+pub use patched::{heavy, misbehaving, variant, with_wide_arithmetic};
 use policies::Components;
 
 /// The guests for tests, built once in a process by the first who asks:

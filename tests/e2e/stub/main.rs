@@ -8,4 +8,5 @@ mod lasting;
 mod reload;
 mod reports;
 mod support;
+mod swap;
 mod swaps;

@@ -109,9 +109,11 @@ fn spin(turns: usize) -> Result<(), Failure> {
 
 /// Takes memory, a mebibyte at a time, and writes to it, so that it counts.
 fn hog(mebibytes: usize) -> Result<(), Failure> {
-    let taken: Vec<_> = (0..mebibytes)
-        .map(|_| black_box(vec![1_u8; 1 << 20]))
-        .collect();
+    // Not collected: room for all of them would be asked for at once.
+    let mut taken = Vec::new();
+    for _ in 0..mebibytes {
+        taken.push(black_box(vec![1_u8; 1 << 20]));
+    }
     drop(black_box(taken));
     Ok(())
 }

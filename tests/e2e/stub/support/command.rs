@@ -8,6 +8,8 @@ use tokio::process::{Child, ChildStderr, Command};
 
 use super::soon;
 
+const BINARY: &str = env!("CARGO_BIN_EXE_locum");
+
 /// A command line in the making.
 pub(crate) struct Locum(Command);
 
@@ -22,7 +24,11 @@ pub(crate) struct Output {
 impl Locum {
     /// `locum` with these words, in a clean environment.
     pub(crate) fn new(words: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_locum"));
+        Self::of(BINARY, words)
+    }
+
+    fn of(program: &str, words: &[&str]) -> Self {
+        let mut command = Command::new(program);
         command
             .args(words)
             .env_remove("LOCUM_CONFIG")
@@ -79,7 +85,19 @@ impl Locum {
 
     /// Starts `locum run`, and returns when it serves its socket.
     pub(crate) async fn run(config: &Path) -> Running {
-        let mut child = Self::new(&["run"]).config(config).0.spawn().unwrap();
+        Self::new(&["run"]).started(config).await
+    }
+
+    /// The same with so many KiB of address space.
+    pub(crate) async fn run_within(config: &Path, kib: u64) -> Running {
+        let limited = format!(r#"ulimit -v {kib} && exec "$0" run"#);
+        Self::of("sh", &["-c", &limited, BINARY])
+            .started(config)
+            .await
+    }
+
+    async fn started(self, config: &Path) -> Running {
+        let mut child = self.config(config).0.spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         let mut running = Running {
             child,

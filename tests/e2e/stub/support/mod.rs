@@ -2,13 +2,19 @@
 
 mod broker;
 mod command;
+mod log;
+mod process;
 mod script;
+mod snapshot;
 mod stage;
 mod watched;
 
 pub(crate) use broker::Broker;
 pub(crate) use command::{Locum, Output, Running};
+pub(crate) use log::Log;
+pub(crate) use process::{alone, resident};
 pub(crate) use script::{Reply, Script, fails, says};
+pub(crate) use snapshot::expect_snapshot;
 pub(crate) use stage::{REPLICA, Stage, answered};
 pub(crate) use watched::{Pass, Watched, routine, tick_of};
 

@@ -27,19 +27,36 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let stage = Self::without_policies();
-        for slot in Slot::ALL {
-            stage.install(slot, &policies::all().bytes(slot.name()));
+        Self::without_policies().with_policies()
+    }
+
+    /// In files that no disk makes slow, where there is room for such: for what must not be late.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::of(TempDir::new_in(memory)).with_policies()
+        } else {
+            Self::new()
         }
-        stage
     }
 
     pub(crate) fn without_policies() -> Self {
+        Self::of(TempDir::new())
+    }
+
+    fn of(root: std::io::Result<TempDir>) -> Self {
         let stage = Self {
-            root: TempDir::new().unwrap(),
+            root: root.unwrap(),
         };
         fs::create_dir(stage.plugins()).unwrap();
         stage
+    }
+
+    fn with_policies(self) -> Self {
+        for slot in Slot::ALL {
+            self.install(slot, &policies::all().bytes(slot.name()));
+        }
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -98,6 +98,19 @@ impl Watched {
         .await
     }
 
+    /// Waits until a candidate of the slot is held; why.
+    pub(crate) async fn held(&mut self, slot: Slot) -> String {
+        self.until(|event| match event {
+            Event::Swap {
+                slot: of,
+                transition: Transition::Held { reason, .. },
+                ..
+            } if *of == slot => Some(reason.clone()),
+            _ => None,
+        })
+        .await
+    }
+
     /// Waits until there is something to know of the slot's file; what.
     pub(crate) async fn noted(&mut self, slot: Slot) -> String {
         self.until(|event| match event {
