@@ -17,7 +17,7 @@ use super::{CommandError, Inner, Replica};
 use crate::clock::{now, now_ms};
 use crate::events::{Event, Telling, Transition};
 use crate::policy::Policy;
-use crate::status::Time;
+use crate::status::{RoutineState, Time};
 use crate::swap::{Action, Command, Entrant, Event as SwapEvent, Ident, Outcome, Refused, Verdict};
 use crate::telemetry::chain;
 
@@ -135,7 +135,7 @@ impl Replica {
         let live = self
             .0
             .slot(slot, |state| state.way.live().cloned())
-            .ok_or_else(|| PlanError::NotNow("no policy runs in this slot".to_owned()))?;
+            .ok_or_else(|| PlanError::NotNow(self.0.why_not(RoutineState::NoPolicy, slot)))?;
         let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
         let planned = self
@@ -311,9 +311,11 @@ impl Inner {
             self.obstacle(&state, state.slots.of(slot))
         };
         if let Some(obstacle) = obstacle {
-            return Err(format!("the routine does not tick: {obstacle}"));
+            return Err(self.why_not(obstacle, slot));
         }
-        let (master, fetch) = self.way_to_master().map_err(|state| state.to_string())?;
+        let (master, fetch) = self
+            .way_to_master()
+            .map_err(|obstacle| self.why_not(obstacle, slot))?;
         let limits = self.config.limits(slot);
         let asked = Asked::new(master, fetch, self.config.request_timeout);
         let number = self.slot(slot, |state| state.next_number(false));
@@ -325,6 +327,12 @@ impl Inner {
             limits,
             Arc::new(asked),
         ))
+    }
+
+    fn why_not(&self, obstacle: RoutineState, slot: Slot) -> String {
+        let why = self.explained(obstacle, slot);
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("the routine does not tick: {obstacle}{why}")
     }
 
     /// Puts what is to outlive a restart on disk, soon: nothing on the way to an exchange waits for the disk.
