@@ -90,7 +90,8 @@ pub(crate) struct Inner {
     tried: watch::Sender<u64>,
     /// What runs, or is quarantined, or is good, is not on disk yet.
     unrecorded_swaps: AtomicBool,
-    recording: tokio::sync::Mutex<()>,
+    /// Held while that is put on disk.
+    recording: Arc<tokio::sync::Mutex<()>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -174,7 +175,7 @@ impl Replica {
             term: watch::Sender::new(0),
             tried: watch::Sender::new(0),
             unrecorded_swaps: AtomicBool::new(false),
-            recording: tokio::sync::Mutex::new(()),
+            recording: Arc::default(),
             tasks: Mutex::new(Vec::new()),
         })))
     }

@@ -314,8 +314,11 @@ async fn tick(replica: &Arc<Inner>, slot: Slot, run: Run) {
         Err(error) => begun.panicked(error),
     };
     let report = conclude(replica, slot, &run, ended);
-    // Whoever asked may count on what the tick said of its policy. What goes wrong is in the status.
-    let _ = replica.record_swaps().await;
+    if !run.asked.is_empty() {
+        // Whoever asked may count on what the tick said of its policy; nobody else's next tick waits for the disk. What goes
+        // wrong is in the status.
+        let _ = replica.record_swaps().await;
+    }
     for asked in run.asked {
         // Whoever asked may have gone.
         let _ = asked.send(report.clone());
@@ -373,6 +376,9 @@ fn conclude(replica: &Arc<Inner>, slot: Slot, run: &Run, ended: Ended) -> SyncRe
         && matches!(tick.result, TickResult::Updated | TickResult::Unchanged)
     {
         replica.ticked_well(slot, &tick.id);
+    }
+    if run.mode == Mode::Commit {
+        replica.try_what_is_left(slot);
     }
     let mut report = SyncReport::new(name, slot, ended);
     if let Some(state) = report.not_run {

@@ -213,7 +213,8 @@ impl Inner {
         }
     }
 
-    /// Tries the candidate: the next tick takes it along if it comes soon, else it is tried by itself.
+    /// Tries the candidate: the next tick takes it along if it comes soon, else it is tried by itself. Before the replica runs
+    /// there is nothing to try it on.
     pub(super) fn try_soon(self: &Arc<Self>, slot: Slot) {
         if self.shared.read_only || !self.state().running || self.ticks_soon(slot) {
             return;
@@ -227,6 +228,13 @@ impl Inner {
                 };
                 inner.end_trial(slot, pair, verdict);
             });
+        }
+    }
+
+    /// A tick has ended. What came too late for it does not wait for the next one, if that is not near.
+    pub(super) fn try_what_is_left(self: &Arc<Self>, slot: Slot) {
+        if self.slot(slot, |state| state.way.is_untried()) {
+            self.try_soon(slot);
         }
     }
 
@@ -257,7 +265,7 @@ impl Inner {
         let due = in_slot.schedule.as_ref().map(|schedule| schedule.wake_at());
         match due {
             _ if self.obstacle(&state, in_slot).is_some() => false,
-            // None while a tick runs, which takes the candidate along if it has not come that far.
+            // None while a tick runs, which takes the candidate along; at its end, if it had come too far for that.
             Some(due) => due.is_none_or(|due| due <= now() + SOON),
             None => false,
         }
@@ -349,13 +357,14 @@ impl Inner {
 
     /// Puts what is to outlive a restart on disk now, if it is not there yet.
     pub(super) async fn record_swaps(self: &Arc<Self>) -> Result<(), String> {
-        // Whoever comes while somebody records waits: what is there by then is on disk.
-        let _alone = self.recording.lock().await;
+        // Whoever finds nothing left to record knows that it is on disk: what another has taken up has been written by then.
+        let turn = Arc::clone(&self.recording).lock_owned().await;
         if !self.unrecorded_swaps.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
         let inner = Arc::clone(self);
         let note = move || {
+            let _turn = turn;
             let note_slot = |slot| {
                 let swap = || inner.slot(slot, |state| state.to_record());
                 inner.recorder.note_swap(slot, swap)?;

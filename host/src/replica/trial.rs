@@ -52,11 +52,16 @@ impl Basis {
         config: &ReplicaConfig,
     ) -> Verdict {
         let ran = self.run(candidate).await;
-        let compared = self.compare(&Left::of(candidate, &ran.result), against);
-        compared.map_or_else(
-            |verdict| verdict,
-            |comparison| comparison.verdict(&config.trial(self.slot), &self.replica, self.slot),
-        )
+        match self.compare(&Left::of(candidate, &ran.result), against) {
+            Ok(comparison) => {
+                comparison.verdict(&config.trial(self.slot), &self.replica, self.slot)
+            }
+            Err(Verdict::Failed(reason)) => Verdict::Failed(format!(
+                "{} is refused: it cannot end a tick; mend it, or raise the limit that it names: {reason}",
+                candidate.file().display()
+            )),
+            Err(verdict) => verdict,
+        }
     }
 
     /// How what the one leaves differs from what the other leaves; a verdict where there is nothing to compare.

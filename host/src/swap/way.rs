@@ -259,6 +259,14 @@ impl<P: Entrant> Way<P> {
         }
     }
 
+    /// Whether there is something to try of which no trial has ended yet.
+    pub(crate) fn is_untried(&self) -> bool {
+        let in_trial = |candidate: &Candidate<P>| matches!(candidate.place, Place::Trial(_));
+        self.candidate
+            .as_ref()
+            .is_some_and(|candidate| in_trial(candidate) && candidate.reason.is_none())
+    }
+
     /// While what runs is in probation: the policy that it is measured against.
     pub(crate) fn measure(&self) -> Option<&P> {
         self.probation.as_ref().and(self.good.as_ref())

@@ -98,6 +98,19 @@ impl Watched {
         .await
     }
 
+    /// Waits until a candidate of the slot has passed its checks.
+    pub(crate) async fn tried(&mut self, slot: Slot) {
+        self.until(|event| match event {
+            Event::Swap {
+                slot: of,
+                transition: Transition::TrialBegan { .. },
+                ..
+            } => (*of == slot).then_some(()),
+            _ => None,
+        })
+        .await;
+    }
+
     /// Waits until a candidate of the slot is held; why.
     pub(crate) async fn held(&mut self, slot: Slot) -> String {
         self.until(|event| match event {

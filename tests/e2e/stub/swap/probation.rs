@@ -6,12 +6,14 @@ use std::time::{Duration, SystemTime};
 use components::{guests, misbehaving, variant};
 use locum::status::{PolicyStatus, Stage as At, TickResult};
 use locum::{Event, ReplicaConfig, Slot, Transition};
-use stub_master::{Dialect, Fault, Stub, Times};
+use stub_master::{Dialect, Fault, Gate, Stub, Times};
 
-use crate::support::{Pass, Stage, Watched};
+use crate::support::{Pass, Stage, Watched, soon};
 
 /// GET_ALL_TOPIC_CONFIG.
 const TOPICS: i32 = 21;
+/// GET_ALL_CONSUMER_OFFSET.
+const OFFSETS: i32 = 43;
 
 /// A host that ticks when it is asked, with a master that has some topics of its users.
 struct Trialled {
@@ -35,7 +37,8 @@ impl Trialled {
             stub,
             watched,
         };
-        trialled.tick(TickResult::Updated).await;
+        let pass = Pass::of(&trialled.watched.host).await;
+        assert_ne!(pass.result(Slot::Topic), Some(TickResult::Failed));
         assert_eq!(trialled.ticks_left(), None, "a first load has no probation");
         trialled
     }
@@ -433,4 +436,26 @@ async fn the_last_good_file_put_back_in_probation_is_a_candidate_like_any_other(
         )
     };
     assert_eq!(events.iter().filter(rolled_back).count(), 0);
+}
+
+/// The tick that finds a policy worse is asked to take the next candidate along, and has come too far for that.
+#[tokio::test]
+async fn a_candidate_that_comes_too_late_for_a_tick_does_not_wait_for_the_next_one() {
+    let mut host = Trialled::with(&misbehaving("fetch", "consumer-offsets")).await;
+    host.swap(&misbehaving("trap-after-ticks", "1")).await;
+    host.tick(TickResult::Updated).await;
+    // The last good policy asks for the offsets, as the offset's own does.
+    let gate = Gate::new();
+    host.stub
+        .script(OFFSETS, Fault::Late(gate.clone()), Times::Always);
+    let replica = host.watched.replica();
+    let pass = tokio::spawn(async move { replica.sync().await });
+    soon(gate.holding(2)).await;
+    host.stage.replace(Slot::Topic, &topic());
+    host.watched.tried(Slot::Topic).await;
+    gate.open();
+    soon(pass).await.unwrap();
+    assert_eq!(host.count("rolled-back"), 1);
+    host.watched.loaded(Slot::Topic).await;
+    assert_eq!(host.live().name, "topic");
 }
