@@ -208,7 +208,10 @@ async fn report_62_while_a_large_component_compiles_all_ticks_keep_their_rate() 
     stage.replace(Slot::Topic, &heavy);
     watched.loaded(Slot::Topic).await;
     let during = watched.routine(Slot::Topic).ticks - before;
-    assert!(during >= 1, "no tick ended meanwhile, so this showed nothing");
+    assert!(
+        during >= 1,
+        "no tick ended meanwhile, so this showed nothing"
+    );
     for slot in Slot::ALL {
         let routine = watched.routine(slot);
         assert_eq!((routine.missed, routine.failures), (0, 0), "{slot}");
