@@ -530,7 +530,7 @@ impl<P: Entrant> Way<P> {
             ));
         }
         let meant = |entry: &Quarantined| {
-            (entry.ident.id.starts_with(start) || entry.ident.sha256.starts_with(start))
+            entry.ident.id.starts_with(start) || entry.ident.sha256.starts_with(start)
         };
         let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.quarantine)
             .into_iter()
