@@ -281,11 +281,13 @@ async fn the_guest_s_lines_reach_the_host_s_log_under_its_name() {
         ..Limits::default()
     };
     run("log-flood", "5", limits).await.result.unwrap();
+    let sha256 = engine().load(components::guests().bytes("misbehave"));
+    let policy = format!("misbehave {:.8}", sha256.unwrap().sha256());
     let line = |level: &str, message: &str| {
         let fields = [
             ("level", level),
             ("message", message),
-            ("policy", "misbehave"),
+            ("policy", policy.as_str()),
             ("replica", "broker-a"),
             ("routine", "topic"),
         ];
