@@ -447,3 +447,22 @@ async fn a_candidate_that_comes_too_late_for_a_tick_does_not_wait_for_the_next_o
     host.watched.loaded(Slot::Topic).await;
     assert_eq!(host.live().name, "topic");
 }
+
+/// The last good policy does not ask for that table, and so does well.
+#[tokio::test]
+async fn a_table_that_only_the_new_policy_asks_for_and_does_not_get_does_not_count() {
+    let mut host = Trialled::with(&topic()).await;
+    host.swap(&misbehaving("fetch", "consumer-offsets")).await;
+    let live = host.live();
+    host.tick(TickResult::Unchanged).await;
+    host.stub
+        .script(OFFSETS, Fault::error(2, "busy"), Times::Always);
+    for _ in 0..3 {
+        host.tick(TickResult::Failed).await;
+    }
+    assert_eq!((host.live().id, host.ticks_left()), (live.id, Some(2)));
+    assert_eq!(host.quarantined(), [""; 0]);
+    host.stub.clear_script();
+    host.tick(TickResult::Unchanged).await;
+    assert_eq!(host.ticks_left(), Some(1));
+}
