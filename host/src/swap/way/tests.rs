@@ -372,6 +372,81 @@ fn an_operator_rolls_back_in_probation_and_after_it() {
     );
 }
 
+/// An operator who sees a policy fail puts the file of before back.
+#[test]
+fn the_last_good_one_put_back_is_good_as_it_was() {
+    let mut way = Way::with_good("z");
+    way.swaps("a");
+    for _ in 0..3 {
+        way.ticks(Outcome::Good);
+    }
+    way.swaps("b");
+    way.finds("a");
+    way.judges("a", Ok(()));
+    let actions = way.tries("a", Verdict::Passed);
+    assert!(actions.contains(&Action::BringMemoryBack));
+    assert_eq!((way.runs_now(), way.ticks_left()), (Some("a"), None));
+    way.command(NOW, Command::RollBack).unwrap();
+    assert_eq!((way.runs_now(), way.quarantined()), (Some("z"), vec!["a"]));
+}
+
+#[test]
+fn a_candidate_that_a_rollback_brings_back_is_none_any_more() {
+    let mut way = Way::with_good("a");
+    way.swaps("b");
+    way.finds("a");
+    way.judges("a", Ok(()));
+    assert_eq!(told(&way.ticks(worse())), ["rolled-back", "withdrawn"]);
+    assert_eq!((way.runs_now(), way.stage()), (Some("a"), None));
+}
+
+/// It may differ as much from what comes back as it differed from what has gone, or not at all.
+#[test]
+fn what_was_held_against_a_policy_that_has_gone_is_tried_again() {
+    let mut way = Way::with_good("a");
+    way.swaps("b");
+    way.finds("c");
+    way.judges("c", Ok(()));
+    way.tries("c", differs());
+    let actions = way.command(NOW, Command::RollBack).unwrap();
+    assert!(actions.contains(&Action::Try));
+    assert_eq!(way.stage(), Some(Stage::Trial));
+    assert!(way.is_untried());
+}
+
+#[test]
+fn nothing_goes_back_to_what_is_quarantined() {
+    let mut way = Way::with_good("a");
+    way.swaps("b");
+    for _ in 0..3 {
+        way.ticks(Outcome::Good);
+    }
+    // The one before the last good one comes again, and is worse.
+    way.swaps("a");
+    way.ticks(worse());
+    assert_eq!((way.runs_now(), way.quarantined()), (Some("b"), vec!["a"]));
+    assert!(way.command(NOW, Command::RollBack).is_err());
+
+    let mut way = Way::with_good("a");
+    way.swaps("b");
+    way.finds("a");
+    let refused = way.command(NOW, Command::Reject).unwrap_err();
+    assert!(refused.contains("is the last good policy"), "{refused}");
+    way.ticks(worse());
+    assert_eq!((way.runs_now(), way.quarantined()), (Some("a"), vec!["b"]));
+}
+
+#[test]
+fn what_is_rejected_before_its_probation_goes_on_never_goes_on() {
+    let mut before = Way::with_good("a");
+    before.swaps("b");
+    let mut way = restarted(&before);
+    way.finds("b");
+    let actions = way.command(NOW, Command::Reject).unwrap();
+    assert!(actions.contains(&Action::BringMemoryBack));
+    assert_eq!(way.lasting().probation, None);
+}
+
 #[test]
 fn a_file_that_goes_takes_its_candidate_along_and_nothing_else() {
     let mut way = Way::with_good("a");
@@ -472,6 +547,10 @@ enum Input {
     Finds(usize),
     Judges(usize, bool),
     Tries(usize, usize, u8),
+    /// The candidate that there is comes a step further.
+    GoesOn,
+    /// What runs ticks.
+    Lives(bool),
     Ticks(usize, bool),
     Missing,
     Unreadable,
@@ -488,6 +567,8 @@ fn input() -> impl Strategy<Value = Input> {
         6 => name().prop_map(Input::Finds),
         6 => (name(), prop::bool::weighted(0.8)).prop_map(|(name, ok)| Input::Judges(name, ok)),
         6 => (name(), name(), 0..4_u8).prop_map(|(name, against, verdict)| Input::Tries(name, against, verdict)),
+        12 => Just(Input::GoesOn),
+        8 => prop::bool::weighted(0.9).prop_map(Input::Lives),
         8 => (name(), prop::bool::weighted(0.8)).prop_map(|(name, good)| Input::Ticks(name, good)),
         1 => Just(Input::Missing),
         1 => Just(Input::Unreadable),
@@ -536,6 +617,25 @@ fn apply(way: &mut Way<Named>, seen: &mut Seen, input: &Input) -> Vec<Action> {
                 _ => Verdict::Failed("failed".to_owned()),
             },
         }),
+        Input::GoesOn => match (way.candidate_status(), runs) {
+            (Some(candidate), Some(runs)) if candidate.stage == Stage::Trial => {
+                way.happens(Event::Tried {
+                    id: candidate.id,
+                    against: ident(&runs).id,
+                    verdict: Verdict::Passed,
+                })
+            }
+            (Some(candidate), _) if candidate.stage == Stage::Check => {
+                seen.checked = true;
+                let name = candidate.id.strip_prefix("id-").unwrap_or_default();
+                way.judges(name, Ok(()))
+            }
+            _ => Vec::new(),
+        },
+        Input::Lives(good) => {
+            let name = NAMES.iter().position(|name| runs.as_deref() == Some(name));
+            name.map_or_else(Vec::new, |name| apply(way, seen, &Input::Ticks(name, good)))
+        }
         Input::Ticks(name, good) => {
             if !good && runs.as_deref() == Some(NAMES[name]) {
                 seen.guilty.insert(NAMES[name]);
@@ -606,6 +706,11 @@ proptest! {
             if let Some(candidate) = way.candidate_status() {
                 prop_assert_eq!(Some(candidate.id), seen.file.map(|file| ident(file).id), "the candidate is what the file holds");
             }
+            let back = way.good.iter().chain(&way.previous);
+            for policy in back {
+                prop_assert!(!way.quarantine.iter().any(|entry| entry.ident == policy.0), "{policy:?} is quarantined, and would be gone back to");
+            }
+            prop_assert!(way.previous.is_none() || way.previous != way.good, "two to go back to, and not one twice");
             if let Some(probation) = &way.probation {
                 prop_assert!(way.runs(&probation.ident.id), "the probation is of what runs");
                 prop_assert!(way.good.is_some() && !way.is_good(), "there is something to go back to");
