@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use locum_tables::Slot;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, broadcast};
+use tokio::sync::{Notify, broadcast};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use builder::HostBuilder;
@@ -37,7 +37,6 @@ struct Inner {
     state_directory: PathBuf,
     plugins: Mutex<Plugins>,
     engine: Engine,
-    compilers: Semaphore,
     replicas: Mutex<BTreeMap<String, Replica>>,
     /// No replica may be added any more. Changed under the lock of `replicas`.
     stopped: AtomicBool,
@@ -206,13 +205,15 @@ impl Host {
     /// # Errors
     /// [`CommandError::NotRecorded`]: it holds, and a restart forgets it.
     pub async fn forget(&self, id: &str) -> Result<usize, CommandError> {
-        let mut slots = 0;
+        let mut slots = Ok(0);
         for replica in self.replicas() {
-            slots += replica.forget(id).await?;
+            let forgotten = replica.forget(id).await;
+            // Also where it was not recorded: it holds.
+            slots = slots.and_then(|slots| Ok(slots + forgotten?));
             let inner = Arc::clone(&self.inner);
             off_thread(move || inner.plugins.lock().offer_to(&replica)).await;
         }
-        Ok(slots)
+        slots
     }
 
     /// Everything that happens from now on. A listener that lags too far behind is told so and goes on.

@@ -92,6 +92,7 @@ impl HostBuilder {
             scheduled: self.scheduled,
             read_only: self.read_only,
             probation_ticks: self.plugins.probation_ticks,
+            compilers: Semaphore::new(COMPILERS),
         });
         let changed = Arc::new(Notify::new());
         let watcher = Watcher::new(
@@ -106,7 +107,6 @@ impl HostBuilder {
                 COMPONENT_BYTES as u64,
             ))),
             engine,
-            compilers: Semaphore::new(COMPILERS),
             replicas: Mutex::new(BTreeMap::new()),
             stopped: AtomicBool::new(false),
             closed: Mutex::new(BTreeMap::new()),

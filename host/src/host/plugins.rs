@@ -12,7 +12,7 @@ use crate::clock::now;
 use crate::config::PluginsConfig;
 use crate::policy::{Engine, Policy};
 use crate::replica::{Offer, Replica};
-use crate::store::{Components, RealDisk};
+use crate::store::{Components, RealDisk, Record, StoreError};
 use crate::swap::{Content, Files, Quiet, Refused, Seen};
 use crate::telemetry::chain;
 
@@ -33,7 +33,7 @@ enum Found {
     Unreadable(String),
 }
 
-/// So many components are compiled at once: each keeps a core busy, and ticks need theirs.
+/// So many are compiled at once, for whatever reason.
 pub(super) const COMPILERS: usize = 2;
 
 /// Compiled components that are kept for another time.
@@ -200,7 +200,7 @@ impl Inner {
     /// Checks and compiles a content, and offers what came of it, unless the file holds something else by then.
     async fn judge(self: &Arc<Self>, file: PathBuf, content: Content) {
         // The semaphore is never closed.
-        let _turn = self.compilers.acquire().await;
+        let _turn = self.shared.compilers.acquire().await;
         let inner = Arc::clone(self);
         off_thread(move || {
             if !inner.plugins.lock().holds(&file, &content.sha256) {
@@ -228,22 +228,29 @@ impl Inner {
         }
     }
 
-    /// Removes components and compiled code that no slot could need any more.
+    /// Removes components and compiled code that no slot could need any more. Blocking.
     fn prune(&self) {
-        // What a replica that is not open would need is in its record alone.
-        if self.shared.read_only || !self.closed.lock().is_empty() {
+        if self.shared.read_only {
             return;
         }
-        let keep = self
+        if let Err(error) = self.prune_components() {
+            tracing::warn!(error = %chain(&error), "components that are not needed stay");
+        }
+        self.engine.prune_code(CODE);
+    }
+
+    fn prune_components(&self) -> Result<(), StoreError> {
+        // What is good, and not recorded yet, is known here alone; what a replica that is not open would need, in its record.
+        let mut keep: BTreeSet<String> = self
             .replicas()
             .iter()
             .flat_map(Replica::components)
             .collect();
-        let components = Components::of_state(&self.state_directory);
-        if let Err(error) = components.prune(&RealDisk, &keep) {
-            tracing::warn!(error = %chain(&error), "components that are not needed stay");
-        }
-        self.engine.prune_code(CODE);
+        let Some(recorded) = Record::components(&RealDisk, &self.state_directory)? else {
+            return Ok(());
+        };
+        keep.extend(recorded);
+        Components::of_state(&self.state_directory).prune(&RealDisk, &keep)
     }
 }
 

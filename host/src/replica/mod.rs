@@ -23,12 +23,12 @@ mod trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use locum_tables::{Slot, Table};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{Notify, broadcast, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, oneshot, watch};
 use tokio::task::JoinHandle;
 
 pub use ask::{Masters, Remoting};
@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) read_only: bool,
     /// Good ticks that a policy has to show after a swap.
     pub(crate) probation_ticks: u32,
+    /// Whose turn it is to compile: each keeps a core busy, and ticks need theirs.
+    pub(crate) compilers: Semaphore,
 }
 
 /// A handle to one replica of a running host. Cheap to clone.
@@ -570,7 +572,10 @@ impl Inner {
         let inner = Arc::clone(self);
         let save = move || {
             let saved = inner.recorder.save();
-            inner.set_unrecorded(saved.as_ref().err());
+            // What of the swaps could not be recorded is not recorded by this either.
+            if saved.is_err() || !inner.unrecorded_swaps.load(Ordering::Acquire) {
+                inner.set_unrecorded(saved.as_ref().err());
+            }
             saved.map_err(|error| chain(&error))
         };
         let saved = tokio::task::spawn_blocking(save).await;

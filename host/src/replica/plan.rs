@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Shared;
 use super::live::Live;
 use super::outcome::TableChange;
 use super::trial::{Basis, Left};
@@ -96,12 +97,17 @@ impl From<Refusal> for PlanError {
 /// Runs both on `basis`, in an engine that counts what they execute.
 pub(super) async fn plan(
     config: &ReplicaConfig,
+    shared: &Shared,
     live: &Live,
     component: Arc<[u8]>,
     basis: &Basis,
 ) -> Result<PlanReport, PlanError> {
     let counted = Arc::clone(live.policy.component());
-    let compiled = tokio::task::spawn_blocking(move || compile_both(component, counted)).await;
+    let compiled = {
+        // The semaphore is never closed.
+        let _turn = shared.compilers.acquire().await;
+        tokio::task::spawn_blocking(move || compile_both(component, counted)).await
+    };
     let (candidate, counted) = compiled.map_err(|error| PlanError::NotNow(error.to_string()))??;
     let given = config.settings(basis.slot);
     let candidate = Live::settled(&candidate, basis.slot, given, live.file())?;

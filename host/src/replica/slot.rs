@@ -379,6 +379,7 @@ fn conclude(replica: &Arc<Inner>, slot: Slot, run: &Run, ended: Ended) -> SyncRe
     }
     if run.mode == Mode::Commit {
         replica.try_what_is_left(slot);
+        replica.record_again();
     }
     let mut report = SyncReport::new(name, slot, ended);
     if let Some(state) = report.not_run {

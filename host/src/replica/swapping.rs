@@ -97,15 +97,16 @@ impl Replica {
     /// # Errors
     /// [`CommandError::NotRecorded`].
     pub async fn forget(&self, id: &str) -> Result<usize, CommandError> {
-        let mut slots = 0;
+        let (mut slots, mut unrecorded) = (0, None);
         for slot in Slot::ALL {
             match self.command(slot, Command::Forget(id.to_owned())).await {
                 Ok(()) => slots += 1,
                 Err(CommandError::NotPossible(_)) => {}
-                Err(error) => return Err(error),
+                // Lifted all the same, as it shall be in the others.
+                Err(error) => unrecorded = Some(error),
             }
         }
-        Ok(slots)
+        unrecorded.map_or(Ok(slots), Err)
     }
 
     async fn command(&self, slot: Slot, command: Command) -> Result<(), CommandError> {
@@ -138,11 +139,9 @@ impl Replica {
             .ok_or_else(|| PlanError::NotNow(self.0.why_not(RoutineState::NoPolicy, slot)))?;
         let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
-        let planned = self
-            .0
-            .shared
-            .pool
-            .spawn(async move { plan(&inner.config, &live, component, &basis).await });
+        let planned = self.0.shared.pool.spawn(async move {
+            plan(&inner.config, &inner.shared, &live, component, &basis).await
+        });
         planned
             .await
             .unwrap_or_else(|error| Err(PlanError::NotNow(error.to_string())))
@@ -220,13 +219,12 @@ impl Inner {
             return;
         }
         if let Some(pair) = self.begin_trial(slot) {
-            let inner = Arc::clone(self);
-            self.shared.pool.spawn(async move {
-                let verdict = match inner.basis(slot) {
-                    Ok(basis) => inner.try_alone(&basis, &pair).await,
+            let (inner, both) = (Arc::clone(self), pair.clone());
+            self.run_trial(slot, pair, async move {
+                match inner.basis(slot) {
+                    Ok(basis) => inner.try_alone(&basis, &both).await,
                     Err(why) => Verdict::Nothing(why),
-                };
-                inner.end_trial(slot, pair, verdict);
+                }
             });
         }
     }
@@ -249,12 +247,31 @@ impl Inner {
         let Some(pair) = self.begin_trial(slot) else {
             return;
         };
-        let (inner, basis, id) = (Arc::clone(self), basis.clone(), id.to_owned());
-        self.shared.pool.spawn(async move {
-            let verdict = match pair.live.ident().id == id {
-                true => basis.try_out(&pair.candidate, &left, &inner.config).await,
+        let (inner, basis, id, both) =
+            (Arc::clone(self), basis.clone(), id.to_owned(), pair.clone());
+        self.run_trial(slot, pair, async move {
+            match both.live.ident().id == id {
+                true => basis.try_out(&both.candidate, &left, &inner.config).await,
                 false => Verdict::Nothing("another policy came to run meanwhile".to_owned()),
-            };
+            }
+        });
+    }
+
+    /// Runs a trial that has begun. It ends whatever happens in it: one that did not would keep every other from beginning.
+    fn run_trial(
+        self: &Arc<Self>,
+        slot: Slot,
+        pair: Pair,
+        trial: impl Future<Output = Verdict> + Send + 'static,
+    ) {
+        let (inner, running) = (Arc::clone(self), self.shared.pool.spawn(trial));
+        self.shared.pool.spawn(async move {
+            let verdict = running
+                .await
+                .unwrap_or_else(|error| match error.is_panic() {
+                    true => Verdict::Failed(format!("the host failed in this trial: {error}")),
+                    false => Verdict::Nothing("the host is going".to_owned()),
+                });
             inner.end_trial(slot, pair, verdict);
         });
     }
@@ -345,7 +362,13 @@ impl Inner {
 
     /// Puts what is to outlive a restart on disk, soon: nothing on the way to an exchange waits for the disk.
     fn record_soon(self: &Arc<Self>) {
-        if self.shared.read_only || self.unrecorded_swaps.swap(true, Ordering::AcqRel) {
+        self.unrecorded_swaps.store(true, Ordering::Release);
+        self.record_again();
+    }
+
+    /// Tries again what could not be put on disk.
+    pub(super) fn record_again(self: &Arc<Self>) {
+        if self.shared.read_only || !self.unrecorded_swaps.load(Ordering::Acquire) {
             return;
         }
         let inner = Arc::clone(self);
@@ -379,6 +402,10 @@ impl Inner {
                 .into_iter()
                 .collect::<Result<(), _>>();
             let saved = inner.recorder.save().and(noted);
+            if saved.is_err() {
+                // The end of the next tick tries again.
+                inner.unrecorded_swaps.store(true, Ordering::Release);
+            }
             inner.set_unrecorded(saved.as_ref().err());
             saved.map_err(|error| chain(&error))
         };
@@ -388,6 +415,7 @@ impl Inner {
 }
 
 /// The two of a trial.
+#[derive(Clone)]
 struct Pair {
     live: Live,
     candidate: Live,

@@ -262,6 +262,11 @@ impl Attempt {
         if drafts.is_empty() && memory.is_none() {
             return Ok(());
         }
+        if memory.is_some() {
+            // The record must not hold what a policy remembers without the exchange by which it came to remember it. What goes
+            // wrong is in the status.
+            let _ = replica.record_swaps().await;
+        }
         let run = move |files: &mut files::Files| {
             if *replica.term.borrow() != term || replica.state().adoptions != adoptions {
                 return Ok(Err(Stop::Cancelled));

@@ -29,7 +29,8 @@ const FILE: Ownership = Ownership {
     group: None,
 };
 
-/// A file that was begun so long ago and is not finished was left by a host that was killed; nothing is written for longer.
+/// A file that was begun so long ago and is not finished, or not named in a record, was left by a host that was killed; neither
+/// takes longer.
 const LEFT_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
 /// The folder of copies, one file for each component, named by its hash.
@@ -79,7 +80,8 @@ impl Components {
     }
 
     /// Removes the copies whose hash is not in `keep`, and what killed hosts left unfinished. `keep` holds what every record
-    /// of the state directory names. What is neither is not ours to remove.
+    /// of the state directory names. A copy that is younger than a minute stays: its record may not be written yet. What is
+    /// neither is not ours to remove.
     pub fn prune(&self, disk: &dyn Disk, keep: &BTreeSet<String>) -> Result<(), StoreError> {
         let folder = &self.folder;
         if disk.stat(folder).during("look at", folder)?.is_none() {
@@ -88,7 +90,7 @@ impl Components {
         for name in disk.list(folder).during("list", folder)? {
             let path = folder.join(&name);
             let unwanted = match name.strip_suffix(COMPONENT) {
-                Some(sha256) => is_hash(sha256) && !keep.contains(sha256),
+                Some(sha256) => is_hash(sha256) && !keep.contains(sha256) && is_left(disk, &path)?,
                 None => is_unfinished(&name) && is_left(disk, &path)?,
             };
             if unwanted {
@@ -107,7 +109,7 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a file that is not finished will never be: another slot may be keeping a copy at this moment.
+/// Whether nobody is at a file any more: another slot may be keeping a copy at this moment.
 fn is_left(disk: &dyn Disk, path: &Path) -> Result<bool, StoreError> {
     let Some(stat) = disk.stat(path).during("look at", path)? else {
         return Ok(false);

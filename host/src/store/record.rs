@@ -7,7 +7,7 @@ use locum_tables::DataVersion;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, Ownership};
-use super::error::StoreError;
+use super::error::{During, StoreError};
 use super::hexadecimal;
 use super::json;
 use super::write::{create_directories, file_name, parent, remove_unfinished};
@@ -156,6 +156,27 @@ impl Record {
     /// The same, but changes nothing: a damaged record stays where it is.
     pub fn peek(disk: &dyn Disk, path: &Path) -> Result<(Self, Option<String>), StoreError> {
         json::peek(disk, path)
+    }
+
+    /// The components that the records in a state directory name, also those of replicas that no host keeps now. None if one of
+    /// the records cannot tell.
+    pub fn components(
+        disk: &dyn Disk,
+        state_directory: &Path,
+    ) -> Result<Option<BTreeSet<String>>, StoreError> {
+        let mut components = BTreeSet::new();
+        let names = disk.list(state_directory).during("list", state_directory)?;
+        let is_record = |name: &&String| name.starts_with("replica-") && name.ends_with(".json");
+        for name in names.iter().filter(is_record) {
+            let (record, warning) = Self::peek(disk, &state_directory.join(name))?;
+            if warning.is_some() {
+                return Ok(None);
+            }
+            let swaps = record.swaps.into_values();
+            let good = swaps.flat_map(|swap| [swap.good, swap.previous]);
+            components.extend(good.flatten().map(|good| good.sha256));
+        }
+        Ok(Some(components))
     }
 
     /// Writes the record whole, with mode 0600, and makes the state directory (0700) if it is missing.

@@ -314,6 +314,7 @@ impl<P: Entrant> Way<P> {
 
     fn unreadable(&mut self, now: Time, reason: String) -> Vec<Action> {
         self.refused = None;
+        self.note = None;
         let mut actions = self.give_up_resuming(|_| true);
         actions.extend(self.withdraw());
         let told = self.unreadable.replace(reason.clone());
@@ -399,11 +400,15 @@ impl<P: Entrant> Way<P> {
         ]
     }
 
-    /// From the next tick on `policy` runs. With a good policy behind it, it has to prove itself first.
+    /// From the next tick on `policy` runs. With another good policy behind it, it has to prove itself first.
     fn exchange(&mut self, now: Time, policy: P, accepted: Accepted) -> Vec<Action> {
         let mut actions = Vec::new();
         let was_in_probation = self.probation.take().is_some();
-        if self.good.is_some() {
+        let good = self.good.as_ref().map(P::ident);
+        if good == Some(policy.ident()) {
+            // The last good one, put back while another was in probation: there is nothing else to measure it against.
+            actions.push(Action::BringMemoryBack);
+        } else if good.is_some() {
             if !was_in_probation {
                 actions.push(Action::SetMemoryAside);
             }
@@ -461,6 +466,7 @@ impl<P: Entrant> Way<P> {
         let from = live.ident().clone();
         self.enter_quarantine(now, from.clone(), reason.clone());
         self.probation = None;
+        self.resuming = None;
         self.good = Some(back.clone());
         let policy = back.status(now);
         self.live = Some(Seated {
@@ -479,9 +485,22 @@ impl<P: Entrant> Way<P> {
             reason,
         };
         let mut actions = vec![Action::Tell(told), Action::BringMemoryBack, Action::Record];
-        // It was measured against what has just gone.
-        actions.extend(self.to_try().map(|_| Action::Try));
+        actions.extend(self.measure_anew());
         Ok(actions)
+    }
+
+    /// What is on its way was measured against what has just gone, and may be what runs by now.
+    fn measure_anew(&mut self) -> Option<Action> {
+        let id = &self.candidate.as_ref()?.ident.id;
+        if self.runs(id) {
+            return self.withdraw();
+        }
+        let candidate = self.candidate.as_mut()?;
+        if let Place::Held(policy, _) = &candidate.place {
+            candidate.place = Place::Trial(policy.clone());
+        }
+        candidate.reason = None;
+        self.to_try().map(|_| Action::Try)
     }
 
     fn accept(&mut self, now: Time) -> Result<Vec<Action>, String> {
@@ -512,23 +531,31 @@ impl<P: Entrant> Way<P> {
     }
 
     fn reject(&mut self, now: Time) -> Result<Vec<Action>, String> {
-        let candidate = self
-            .candidate
-            .take()
-            .ok_or_else(|| "there is no candidate".to_owned())?;
+        let candidate = self.candidate.as_ref();
+        let ident = candidate.map(|candidate| candidate.ident.clone());
+        let ident = ident.ok_or_else(|| "there is no candidate".to_owned())?;
+        if self.good.as_ref().map(P::ident) == Some(&ident) {
+            return Err(format!(
+                "the candidate {:.8} is the last good policy, to which this slot would go back: put another file in its place",
+                ident.sha256
+            ));
+        }
+        self.candidate = None;
+        let mut actions = self.give_up_resuming(|_| true);
         let reason = "an operator rejected it".to_owned();
-        let sha256 = candidate.ident.sha256.clone();
-        self.enter_quarantine(now, candidate.ident, reason.clone());
+        let sha256 = ident.sha256.clone();
+        self.enter_quarantine(now, ident, reason.clone());
         self.last_refusal = Some(RefusalStatus {
             sha256: Some(sha256.clone()),
             stage: Stage::Held,
             reason,
             at: now,
         });
-        Ok(vec![
+        actions.extend([
             Action::Tell(Transition::Rejected { sha256 }),
             Action::Record,
-        ])
+        ]);
+        Ok(actions)
     }
 
     fn forget(&mut self, start: &str) -> Result<Vec<Action>, String> {
@@ -555,6 +582,8 @@ impl<P: Entrant> Way<P> {
     }
 
     fn enter_quarantine(&mut self, now: Time, ident: Ident, reason: String) {
+        // Nor does anything go back to it.
+        self.previous.take_if(|previous| *previous.ident() == ident);
         self.quarantine.retain(|entry| entry.ident.id != ident.id);
         self.quarantine.push(Quarantined {
             ident,

@@ -295,3 +295,18 @@ fn what_a_killed_host_left_unfinished_is_removed_for_this_record_alone() {
         [".locum.broker-a.json2.77-3.tmp", "broker-a.json"]
     );
 }
+
+#[test]
+fn every_record_tells_what_it_needs_or_nobody_knows() {
+    let state = State::new();
+    let folder = state.path.parent().unwrap();
+    let path = Record::path(folder, "broker-a");
+    record().save(&RealDisk, &path).unwrap();
+    fs::write(folder.join("other.json"), "no record").unwrap();
+    let other = Record::path(folder, "broker-b");
+    Record::default().save(&RealDisk, &other).unwrap();
+    let components = || Record::components(&RealDisk, folder).unwrap();
+    assert_eq!(components(), Some(BTreeSet::from(["ab".repeat(32)])));
+    fs::write(&other, "{").unwrap();
+    assert_eq!(components(), None);
+}

@@ -533,3 +533,35 @@ async fn other_settings_make_another_candidate_of_the_same_file() {
     assert_eq!(routine.policy.unwrap().id, good);
     assert_eq!(routine.quarantine, []);
 }
+
+/// A full disk, say, at the moment at which a policy proves itself.
+#[tokio::test]
+async fn what_could_not_be_recorded_is_recorded_as_soon_as_it_can_be() {
+    let stub = stub().await;
+    let stage = Stage::new();
+    stage.install(Slot::Topic, &marker());
+    let components = stage.state().join("components");
+    fs::create_dir(stage.state()).unwrap();
+    fs::write(&components, "in the way").unwrap();
+    let watched = started(&stage, &stub, &[]).await;
+    tick(&watched, TickResult::Updated).await;
+    let notes = || watched.replica().status().notes;
+    let told = |note: &String| note.contains("components");
+    assert!(notes().iter().any(told), "{:?}", notes());
+    stub.tables().set_topic("T5");
+    tick(&watched, TickResult::Updated).await;
+    assert!(
+        notes().iter().any(told),
+        "what a tick records does not make it good: {:?}",
+        notes()
+    );
+
+    fs::remove_file(&components).unwrap();
+    tick(&watched, TickResult::Unchanged).await;
+    assert_eq!(notes(), [""; 0]);
+    let good = status(&watched).policy.unwrap().id;
+    watched.host.shutdown().await;
+    fs::remove_file(stage.plugin(Slot::Topic)).unwrap();
+    let watched = started(&stage, &stub, &[]).await;
+    assert_eq!(status(&watched).policy.unwrap().id, good);
+}
