@@ -244,8 +244,15 @@ impl Host {
             let _ = stop.await;
         }
         // For the next process: this one may have been started for a single pass.
-        let engine = self.inner.engine.clone();
-        off_thread(move || engine.wait_for_code()).await;
+        let inner = Arc::clone(&self.inner);
+        off_thread(move || {
+            inner.engine.wait_for_code();
+            if !inner.shared.scheduled {
+                // Nobody else does: such a host looks at its folder only once.
+                inner.prune();
+            }
+        })
+        .await;
     }
 }
 

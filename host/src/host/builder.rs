@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, broadcast};
 
-use super::plugins::{self, COMPILERS};
+use super::plugins::{self, COMPILERS, TRIALS};
 use super::{Host, Inner, Plugins, StartError, kept, open_closed};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
@@ -93,6 +93,7 @@ impl HostBuilder {
             read_only: self.read_only,
             probation_ticks: self.plugins.probation_ticks,
             compilers: Semaphore::new(COMPILERS),
+            trials: Semaphore::new(TRIALS),
         });
         let changed = Arc::new(Notify::new());
         let watcher = Watcher::new(

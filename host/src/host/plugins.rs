@@ -36,6 +36,9 @@ enum Found {
 /// So many are compiled at once, for whatever reason.
 pub(super) const COMPILERS: usize = 2;
 
+/// So many trials with answers of their own run at once.
+pub(super) const TRIALS: usize = 8;
+
 /// Compiled components that are kept for another time.
 const CODE: usize = 256;
 
@@ -229,7 +232,7 @@ impl Inner {
     }
 
     /// Removes components and compiled code that no slot could need any more. Blocking.
-    fn prune(&self) {
+    pub(super) fn prune(&self) {
         if self.shared.read_only {
             return;
         }

@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) probation_ticks: u32,
     /// Whose turn it is to compile: each keeps a core busy, and ticks need theirs.
     pub(crate) compilers: Semaphore,
+    /// So many trials ask masters for answers of their own at once: one file may be a thousand slots', and one master's.
+    pub(crate) trials: Semaphore,
 }
 
 /// A handle to one replica of a running host. Cheap to clone.

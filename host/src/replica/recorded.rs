@@ -9,9 +9,7 @@ use locum_tables::Slot;
 use super::live::Live;
 use crate::policy::{Memory, Policy};
 use crate::status::Time;
-use crate::store::{
-    Components, Disk, GoodRecord, ProbationRecord, QuarantineRecord, StoreError, SwapRecord,
-};
+use crate::store::{Components, Disk, GoodRecord, ProbationRecord, QuarantineRecord, SwapRecord};
 use crate::swap::{Entrant, Ident, Lasting, Probation, Quarantined};
 use crate::telemetry::chain;
 
@@ -82,19 +80,6 @@ impl Source<'_> {
         Live::settled(&policy, slot, settings.clone(), Path::new(file))
             .map_err(|refusal| lost(chain(&refusal)))
     }
-}
-
-/// Puts the components that a record would name in place.
-///
-/// # Errors
-/// One of them could not be kept.
-pub(super) fn keep(
-    lasting: &Lasting<Live>,
-    components: &Components,
-    disk: &dyn Disk,
-) -> Result<(), StoreError> {
-    let mut good = lasting.good.iter().chain(&lasting.previous);
-    good.try_for_each(|live| components.keep(disk, live.policy.sha256(), live.policy.component()))
 }
 
 /// What a record says of a slot's way.

@@ -3,7 +3,7 @@
 //! Noting something holds up nobody, and writing it down holds up only who writes too: neither waits for the directory, nor
 //! does the directory wait for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use locum_tables::Slot;
 use parking_lot::Mutex;
 
 use super::live::Live;
-use super::recorded::{LoadPolicy, Restored, Source, keep, record, restored};
+use super::recorded::{LoadPolicy, Restored, Source, record, restored};
 use crate::config::Role;
 use crate::policy::Memory;
 use crate::store::{CommitRecord, Components, Disk, Record, RoleRecord, StoreError};
@@ -24,6 +24,8 @@ pub(super) struct Recorder {
     components: Components,
     configured_role: Role,
     record: Mutex<Record>,
+    /// By slot, the components of the record that are known to be in place.
+    kept: Mutex<BTreeMap<Slot, BTreeSet<String>>>,
     /// Held while the file is written.
     writing: Mutex<Writing>,
 }
@@ -81,6 +83,7 @@ impl Recorder {
             components: Components::of_state(state_directory),
             configured_role,
             record: Mutex::new(record),
+            kept: Mutex::default(),
             writing: Mutex::new(Writing::Allowed),
         }
     }
@@ -200,12 +203,31 @@ impl Recorder {
             return Ok(());
         }
         let (lasting, aside) = swap();
-        keep(&lasting, &self.components, &*self.disk)?;
+        self.keep(slot, &lasting)?;
         let swap = record(&lasting, aside);
         self.record
             .lock()
             .swaps
             .insert(slot.name().to_owned(), swap);
+        Ok(())
+    }
+
+    /// Puts the components that the record would name in place. One that this process has put there for the slot, and that the
+    /// record has named since, is not looked at again: it may be large.
+    fn keep(&self, slot: Slot, lasting: &Lasting<Live>) -> Result<(), StoreError> {
+        let mut kept = self.kept.lock();
+        let of_slot = kept.entry(slot).or_default();
+        let wanted = lasting.good.iter().chain(&lasting.previous);
+        let mut in_place = BTreeSet::new();
+        for live in wanted {
+            let sha256 = live.policy.sha256();
+            if !of_slot.contains(sha256) {
+                self.components
+                    .keep(&*self.disk, sha256, live.policy.component())?;
+            }
+            in_place.insert(sha256.to_owned());
+        }
+        *of_slot = in_place;
         Ok(())
     }
 }

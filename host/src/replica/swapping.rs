@@ -218,15 +218,22 @@ impl Inner {
         if self.shared.read_only || !self.state().running || self.ticks_soon(slot) {
             return;
         }
-        if let Some(pair) = self.begin_trial(slot) {
-            let (inner, both) = (Arc::clone(self), pair.clone());
-            self.run_trial(slot, pair, async move {
-                match inner.basis(slot) {
-                    Ok(basis) => inner.try_alone(&basis, &both).await,
-                    Err(why) => Verdict::Nothing(why),
-                }
-            });
-        }
+        let inner = Arc::clone(self);
+        self.shared.pool.spawn(async move {
+            // The semaphore is never closed. While this waits for its turn, a tick may take the candidate along.
+            let _turn = inner.shared.trials.acquire().await;
+            if let Some(pair) = inner.begin_trial(slot) {
+                let (of_trial, both) = (Arc::clone(&inner), pair.clone());
+                let trial = async move {
+                    match of_trial.basis(slot) {
+                        Ok(basis) => of_trial.try_alone(&basis, &both).await,
+                        Err(why) => Verdict::Nothing(why),
+                    }
+                };
+                inner.run_trial(slot, pair, trial).await;
+            }
+            inner.tried.send_modify(|ended| *ended += 1);
+        });
     }
 
     /// A tick has ended. What came too late for it does not wait for the next one, if that is not near.
@@ -249,31 +256,31 @@ impl Inner {
         };
         let (inner, basis, id, both) =
             (Arc::clone(self), basis.clone(), id.to_owned(), pair.clone());
-        self.run_trial(slot, pair, async move {
+        let trial = async move {
             match both.live.ident().id == id {
                 true => basis.try_out(&both.candidate, &left, &inner.config).await,
                 false => Verdict::Nothing("another policy came to run meanwhile".to_owned()),
             }
-        });
+        };
+        let inner = Arc::clone(self);
+        self.shared
+            .pool
+            .spawn(async move { inner.run_trial(slot, pair, trial).await });
     }
 
     /// Runs a trial that has begun. It ends whatever happens in it: one that did not would keep every other from beginning.
-    fn run_trial(
+    async fn run_trial(
         self: &Arc<Self>,
         slot: Slot,
         pair: Pair,
         trial: impl Future<Output = Verdict> + Send + 'static,
     ) {
-        let (inner, running) = (Arc::clone(self), self.shared.pool.spawn(trial));
-        self.shared.pool.spawn(async move {
-            let verdict = running
-                .await
-                .unwrap_or_else(|error| match error.is_panic() {
-                    true => Verdict::Failed(format!("the host failed in this trial: {error}")),
-                    false => Verdict::Nothing("the host is going".to_owned()),
-                });
-            inner.end_trial(slot, pair, verdict);
+        let ran = self.shared.pool.spawn(trial).await;
+        let verdict = ran.unwrap_or_else(|error| match error.is_panic() {
+            true => Verdict::Failed(format!("the host failed in this trial: {error}")),
+            false => Verdict::Nothing("the host is going".to_owned()),
         });
+        self.end_trial(slot, pair, verdict);
     }
 
     fn ticks_soon(&self, slot: Slot) -> bool {
@@ -301,6 +308,10 @@ impl Inner {
 
     fn end_trial(self: &Arc<Self>, slot: Slot, pair: Pair, verdict: Verdict) {
         self.slot(slot, |state| state.trying = false);
+        if self.state().stopping {
+            // Nothing comes in any more, nor could it be recorded.
+            return;
+        }
         let event = SwapEvent::Tried {
             id: pair.candidate.ident().id.clone(),
             against: pair.live.ident().id.clone(),
@@ -320,10 +331,11 @@ impl Inner {
         }
     }
 
-    /// Waits until no trial of the slot is under way.
+    /// Waits until no trial of the slot is under way, or waits for its turn.
     pub(super) async fn trial_ended(&self, slot: Slot) {
         let mut tried = self.tried.subscribe();
-        while self.slot(slot, |state| state.trying) {
+        let to_come = |state: &SlotState| state.trying || state.way.is_untried();
+        while !self.shared.read_only && self.slot(slot, |state| to_come(state)) {
             // The sender lives in this replica.
             let _ = tried.changed().await;
         }

@@ -233,10 +233,7 @@ impl<P: Entrant> Way<P> {
             .iter()
             .find(|entry| entry.ident.id == ident.id);
         if let Some(entry) = quarantined {
-            self.note = Some(format!(
-                "its file holds {:.8}, which is quarantined ({}); `locum plugin forget {:.12}` lets it be tried again",
-                ident.sha256, entry.reason, ident.id
-            ));
+            self.note = Some(quarantine_note(&entry.ident, &entry.reason));
         }
         if self.note.is_some() || self.runs(&ident.id) {
             self.refused = None;
@@ -464,6 +461,9 @@ impl<P: Entrant> Way<P> {
             ));
         };
         let from = live.ident().clone();
+        if self.file_holds_what_runs() {
+            self.note = Some(quarantine_note(&from, &reason));
+        }
         self.enter_quarantine(now, from.clone(), reason.clone());
         self.probation = None;
         self.resuming = None;
@@ -487,6 +487,12 @@ impl<P: Entrant> Way<P> {
         let mut actions = vec![Action::Tell(told), Action::BringMemoryBack, Action::Record];
         actions.extend(self.measure_anew());
         Ok(actions)
+    }
+
+    /// Nothing else was found in it since what runs came from it.
+    fn file_holds_what_runs(&self) -> bool {
+        let is_known = self.note.is_some() || self.refused.is_some() || self.unreadable.is_some();
+        !is_known && self.candidate.is_none()
     }
 
     /// What is on its way was measured against what has just gone, and may be what runs by now.
@@ -544,6 +550,8 @@ impl<P: Entrant> Way<P> {
         let mut actions = self.give_up_resuming(|_| true);
         let reason = "an operator rejected it".to_owned();
         let sha256 = ident.sha256.clone();
+        // The file still holds it.
+        self.note = Some(quarantine_note(&ident, &reason));
         self.enter_quarantine(now, ident, reason.clone());
         self.last_refusal = Some(RefusalStatus {
             sha256: Some(sha256.clone()),
@@ -635,6 +643,14 @@ impl<P: Entrant> Way<P> {
             None => Vec::new(),
         }
     }
+}
+
+/// Something else runs than the file says.
+fn quarantine_note(ident: &Ident, reason: &str) -> String {
+    format!(
+        "its file holds {:.8}, which is quarantined ({reason}); `locum plugin forget {:.12}` lets it be tried again",
+        ident.sha256, ident.id
+    )
 }
 
 #[cfg(test)]
