@@ -4,6 +4,7 @@ pub mod footprint;
 pub mod latency;
 pub mod ledger;
 mod stage;
+pub mod stalls;
 pub mod swaps;
 
 /// Why a run came to no end.

@@ -12,6 +12,7 @@ use crate::Failed;
 use crate::footprint::Footprint;
 use crate::ledger::{Ledger, Ticks};
 use crate::stage::{PATIENCE, Stage, Watch, missed};
+use crate::stalls::Stalls;
 
 /// The two that take turns: each puts a topic of its own name beside the master's, which shows in the file which of them ran.
 const POLICIES: [&str; 2] = ["marker-v1", "marker-v2"];
@@ -53,6 +54,8 @@ pub struct Outcome {
     pub ticks: BTreeMap<Slot, Ticks>,
     /// How often each slot was due and did not tick.
     pub missed: BTreeMap<Slot, u64>,
+    /// How often the machine did not keep time for anybody.
+    pub stalls: u64,
     /// What the process took at each tenth part of the swaps, and at which swap that was.
     pub footprints: Vec<(u32, Footprint)>,
     /// What must not happen and did, for people; the run ends with the first.
@@ -87,7 +90,7 @@ pub async fn run(plan: &Plan) -> Result<Outcome, Failed> {
     })
     .await?;
 
-    let begun = Instant::now();
+    let (begun, stalls) = (Instant::now(), Stalls::watch());
     let mut footprints = Vec::new();
     let mut done = 0;
     while done < plan.swaps && ledger.faults().is_empty() {
@@ -110,6 +113,7 @@ pub async fn run(plan: &Plan) -> Result<Outcome, Failed> {
         swaps: done,
         took: begun.elapsed(),
         missed: missed(&host).into_iter().collect(),
+        stalls: stalls.count(),
         footprints,
         faults: ledger.faults().to_vec(),
         ticks: ledger.ticks().clone(),

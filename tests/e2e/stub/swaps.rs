@@ -18,10 +18,11 @@ async fn in_25_swaps_no_tick_is_missed_and_each_runs_the_file_that_is_live() {
     for slot in Slot::ALL {
         let ticks = &outcome.ticks[&slot];
         assert!(
-            outcome.missed[&slot] <= ticks.overrun,
-            "{slot} missed {} ticks, and of those {} by ticks that took long",
+            outcome.missed[&slot] <= ticks.overrun + outcome.stalls,
+            "{slot} missed {} ticks, and of those {} by ticks that took long; the machine stalled {} times",
             outcome.missed[&slot],
-            ticks.overrun
+            ticks.overrun,
+            outcome.stalls
         );
     }
 }

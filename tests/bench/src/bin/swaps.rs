@@ -1,6 +1,6 @@
 //! Swaps a policy many times while every slot ticks, and measures how long a good file takes into its slot.
 //!
-//! `cargo run --release -p bench --bin swaps` fails if a tick was missed or ran another file than the one that was live, or if the
+//! `cargo run --release -p bench --bin swaps` fails if more ticks were missed than the machine stalled, or one ran another file than the one that was live, or if the
 //! process takes more than a tenth more, or less, at the last swap than at the tenth part of them. How long a swap takes is
 //! printed only: it depends on the machine. Run it on a quiet one: what else runs there makes ticks late too.
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
@@ -45,7 +45,10 @@ async fn main() -> Result<ExitCode, Failed> {
 
 /// Prints what came of the swaps; whether all is well.
 fn print_outcome(outcome: &Outcome) -> bool {
-    println!("  {} done in {:.1?}", outcome.swaps, outcome.took);
+    println!(
+        "  {} done in {:.1?}; the machine kept a sleeping thread waiting {} times",
+        outcome.swaps, outcome.took, outcome.stalls
+    );
     for (slot, ticks) in &outcome.ticks {
         let missed = outcome.missed.get(slot).copied().unwrap_or_default();
         let Ticks { count, overrun, .. } = ticks;
@@ -65,7 +68,12 @@ fn print_outcome(outcome: &Outcome) -> bool {
         "  the last within 10 % of the first: {}",
         if small { "yes" } else { "no" }
     );
-    small && outcome.faults.is_empty() && outcome.missed.values().all(|missed| *missed == 0)
+    small
+        && outcome.faults.is_empty()
+        && outcome
+            .missed
+            .values()
+            .all(|missed| *missed <= outcome.stalls)
 }
 
 fn print_footprint(swap: u32, footprint: &Footprint) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use bench::stalls::Stalls;
 use components::{broken, guests, misbehaving, variant};
 use locum::status::{Stage as At, TickResult};
 use locum::{Event, Limits, Period, ReplicaConfig, RoutineConfig, Slot, Transition};
@@ -153,6 +154,7 @@ const PERIOD: Duration = Duration::from_millis(150);
 struct Course {
     stage: Stage,
     watched: Watched,
+    stalls: Stalls,
     /// The last tick of each slot.
     numbers: BTreeMap<Slot, u64>,
     /// The hashes that the topic slot's ticks ran, in their order.
@@ -175,6 +177,7 @@ impl Course {
         Self {
             stage,
             watched,
+            stalls: Stalls::watch(),
             numbers: BTreeMap::new(),
             ran: Vec::new(),
         }
@@ -324,14 +327,16 @@ impl Course {
         }
     }
 
-    /// Nobody lost a tick.
+    /// Nobody lost a tick, as far as the machine kept time.
     fn expect_rates(&self, after: &str) {
+        let stalls = self.stalls.count();
         for slot in Slot::ALL {
             let routine = self.watched.routine(slot);
-            assert_eq!(
-                (routine.missed, routine.failures),
-                (0, 0),
-                "{slot}, {after}"
+            assert_eq!(routine.failures, 0, "{slot}, {after}");
+            let missed = routine.missed;
+            assert!(
+                missed <= stalls,
+                "{slot}, {after}: {missed} missed, and the machine stalled {stalls} times"
             );
         }
     }
