@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::config::{Config, ReplicaConfig};
 use crate::hash::sha256;
 use crate::host::load;
+use crate::master::keys;
 use crate::policy::{COMPONENT_BYTES, Description, Engine, EngineError, Outside, Policy, Refusal};
 use crate::replica::Live;
 use crate::status::Stage;
@@ -16,8 +17,8 @@ use crate::store::{RealDisk, Record, SwapRecord};
 use crate::swap::{Files, Ident, Seen};
 use crate::telemetry::chain;
 
-/// Says what is wrong with a configuration and with the policies that it names: nothing is opened for writing, and no master asked.
-/// Empty when all is well. Blocking.
+/// Says what is wrong with a configuration, with the keys and with the policies that it names: nothing is opened for writing, and
+/// no master asked. Empty when all is well. Blocking.
 ///
 /// # Errors
 /// [`EngineError`]: policies cannot be looked at.
@@ -27,6 +28,10 @@ pub fn check(config: &Config) -> Result<Vec<String>, EngineError> {
     let mut loaded: BTreeMap<PathBuf, Result<Policy, String>> = BTreeMap::new();
     let mut problems = Vec::new();
     for (name, replica) in &config.replicas {
+        let keys = replica.acl.as_ref().map(keys::read);
+        if let Some(Err(error)) = keys {
+            problems.push(format!("{name}: {}", chain(&error)));
+        }
         for slot in Slot::ALL {
             let file = replica.plugin(slot);
             let policy = loaded

@@ -13,10 +13,13 @@ use std::time::Duration;
 use locum_tables::Slot;
 use serde::{Deserialize, Serialize};
 
+mod acl;
 mod limits;
 mod slots;
 mod units;
 
+pub use acl::AclConfig;
+use acl::AclTable;
 pub use limits::{Limits, TrialConfig};
 use slots::{LimitsTable, SlotDefaults, TrialTable, in_range};
 use units::{Mode, Size, Span};
@@ -104,6 +107,8 @@ pub struct ReplicaConfig {
     pub file_owner: Option<u32>,
     /// Group id of a file that replaces none.
     pub file_group: Option<u32>,
+    /// Where the keys are that requests are signed with; none where the master asks for no signatures.
+    pub acl: Option<AclConfig>,
     /// What is set for single routines.
     pub routines: BTreeMap<Slot, RoutineConfig>,
 }
@@ -123,6 +128,7 @@ impl ReplicaConfig {
             file_mode: 0o644,
             file_owner: None,
             file_group: None,
+            acl: None,
             routines: BTreeMap::new(),
         }
     }
@@ -356,6 +362,7 @@ struct ReplicaTable {
     file_mode: Option<Mode>,
     file_owner: Option<u32>,
     file_group: Option<u32>,
+    acl: Option<AclTable>,
     #[serde(default)]
     routine: RoutineTables,
 }
@@ -464,6 +471,7 @@ impl ReplicaTable {
             file_mode: self.file_mode.map_or(defaults.file_mode, u32::from),
             file_owner: self.file_owner,
             file_group: self.file_group,
+            acl: self.acl.map(|table| table.resolve(base)).transpose()?,
             routines: self.routine.resolve(slots, request_timeout)?,
             ..defaults
         })

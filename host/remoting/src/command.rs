@@ -1,8 +1,11 @@
 //! One command: a request or its reply.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bytes::Bytes;
+
+use crate::sign::Shown;
 
 /// `flag` bit of a reply.
 const RESPONSE: i32 = 1;
@@ -48,7 +51,7 @@ impl Language {
 }
 
 /// A request or a reply, whatever its header form was (`RemotingCommand.java`).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub struct Command {
     /// What is asked ([`code`](crate::code)), or how it went ([`response`](crate::response)).
     pub code: i32,
@@ -122,5 +125,31 @@ impl Command {
     pub fn with_remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = Some(remark.into());
         self
+    }
+}
+
+/// Without the values that make a signature: a command may end up in a log.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            language,
+            version,
+            opaque,
+            flag,
+            remark,
+            ext_fields,
+            body,
+        } = self;
+        f.debug_struct("Command")
+            .field("code", code)
+            .field("language", language)
+            .field("version", version)
+            .field("opaque", opaque)
+            .field("flag", flag)
+            .field("remark", remark)
+            .field("ext_fields", &Shown(ext_fields))
+            .field("body", body)
+            .finish()
     }
 }

@@ -1,5 +1,7 @@
 use super::*;
 
+/// Files of keys.
+mod acl;
 /// Limits and trials of slots.
 mod slots;
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use locum_remoting::{EncodeError, FrameError, code, response};
 use locum_tables::ReadError;
 
+use super::keys::KeyError;
+
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RequestError {
@@ -50,10 +52,10 @@ pub enum RequestError {
     },
     /// The master answered that it will not.
     #[error(
-        "the master at {address} refused {} with code {response}{}: {remark}{}",
+        "the master at {address} refused {} with code {response}{}: {}",
         named(*.code),
         response_name(*.response),
-        advice(*.response, .remark)
+        explained(*.response, .remark, *.signed)
     )]
     Refused {
         /// The master.
@@ -64,6 +66,8 @@ pub enum RequestError {
         response: i32,
         /// What it says.
         remark: String,
+        /// Whether the request was signed.
+        signed: bool,
     },
     /// The master's version does not know the request: response code 3, as 4.9 answers to 402.
     #[error("the master at {address} does not know {}: its version has no such table", named(*.code))]
@@ -108,6 +112,14 @@ pub enum RequestError {
         code: i32,
         /// What is wrong, and where.
         source: MalformedError,
+    },
+    /// There are no keys to sign it with: nothing was sent.
+    #[error("requests to the master at {address} cannot be signed")]
+    NotSigned {
+        /// The master.
+        address: Arc<str>,
+        /// Which file, and what is wrong with it.
+        source: KeyError,
     },
     /// The request was never sent.
     #[error("{} cannot be sent to {address}", named(*.code))]
@@ -210,13 +222,28 @@ fn response_name(code: i32) -> String {
         .unwrap_or_default()
 }
 
-/// 4.9 says code 1 with an `AclException` where 5.x says 16.
-fn advice(code: i32, remark: &str) -> &'static str {
-    if code == response::NO_PERMISSION || remark.contains("AclException") {
-        "; this master wants signed requests: allow this host there without (a white list)"
-    } else if code == response::SYSTEM_BUSY {
-        "; the next tick asks again"
+/// What a master says with a refusal, and what to do about it where that is known.
+///
+/// 4.9 says code 1 with an `AclException`, and so does 5.x with the access control of 4.9; its own says 16.
+pub(crate) fn explained(response: i32, remark: &str, signed: bool) -> String {
+    let advice = match response {
+        response::SYSTEM_BUSY => "the next tick asks again",
+        response::NO_PERMISSION => access(remark, signed),
+        _ if remark.contains("AclException") => access(remark, signed),
+        _ => return remark.to_owned(),
+    };
+    format!("{}; {advice}", remark.trim_end_matches('.'))
+}
+
+fn access(remark: &str, signed: bool) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|words| remark.contains(words));
+    if !signed {
+        "this master wants signed requests: name the files with an access key and its secret key in `[replica.NAME.acl]`"
+    } else if says(&["heck signature failed"]) {
+        "`secret-key-file` does not hold the secret key of the access key in `access-key-file`"
+    } else if says(&["is not found", "No acl config"]) {
+        "the master has no user of the name in `access-key-file`"
     } else {
-        ""
+        "see on the master what the user of the name in `access-key-file` may do"
     }
 }

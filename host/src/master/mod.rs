@@ -10,19 +10,23 @@
 mod backoff;
 mod connection;
 mod error;
+pub(crate) mod keys;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use locum_remoting::{Command, DroppedCounts, Limits, response};
+use locum_remoting::{Command, Credentials, DroppedCounts, Limits, response};
 use locum_tables::{ReadLimits, Table, TableKind};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time;
+use tokio::{task, time};
 
+use crate::config::AclConfig;
 use connection::{Asked, Connection};
+pub(crate) use error::explained;
 pub use error::{ConnectError, LostError, MalformedError, RequestError};
+pub use keys::KeyError;
 
 /// Requests that may wait for the connection's task. A client asks a handful at a time.
 const QUEUE: usize = 64;
@@ -40,6 +44,8 @@ pub struct ClientOptions {
     pub backoff_cap: Duration,
     /// Limits for the table in an answer.
     pub read_limits: ReadLimits,
+    /// Where the keys are that requests are signed with. Default none: requests are not signed.
+    pub acl: Option<AclConfig>,
 }
 
 impl Default for ClientOptions {
@@ -50,6 +56,7 @@ impl Default for ClientOptions {
             backoff_first: Duration::from_millis(200),
             backoff_cap: Duration::from_secs(5),
             read_limits: ReadLimits::default(),
+            acl: None,
         }
     }
 }
@@ -81,6 +88,7 @@ pub struct Answer {
 pub struct Client {
     address: Arc<str>,
     read_limits: ReadLimits,
+    acl: Option<Arc<AclConfig>>,
     requests: mpsc::Sender<Asked>,
     counts: watch::Receiver<Counts>,
 }
@@ -95,46 +103,77 @@ impl Client {
     pub fn new(address: impl Into<Arc<str>>, options: ClientOptions) -> Self {
         let address = address.into();
         let read_limits = options.read_limits;
+        let acl = options.acl.clone().map(Arc::new);
         let (requests, queue) = mpsc::channel(QUEUE);
         let (publish, counts) = watch::channel(Counts::default());
         tokio::spawn(Connection::new(Arc::clone(&address), options, queue, publish).run());
         Self {
             address,
             read_limits,
+            acl,
             requests,
             counts,
         }
     }
 
-    /// Sends a request and waits for its reply, whatever that says. The opaque is set here.
+    /// Sends a request, signed if there are keys, and waits for its reply, whatever that says. The opaque is set here.
     ///
     /// For requests that only read: one that shares a connection with an answer over the frame limit is sent again.
     ///
     /// # Errors
     ///
-    /// When there is no reply within `timeout`.
+    /// When the keys cannot be read, or there is no reply within `timeout`.
     pub async fn request(
         &self,
         command: Command,
         timeout: Duration,
     ) -> Result<Command, RequestError> {
         let code = command.code;
-        let (reply, answered) = oneshot::channel();
-        let asked = Asked::new(command, timeout, reply);
-        let exchange = async {
-            self.requests.send(asked).await.ok()?;
-            answered.await.ok()
-        };
-        match time::timeout(timeout, exchange).await {
-            Ok(Some(result)) => result,
-            // The task only ends with the runtime.
-            Ok(None) => Err(self.lost(LostError::Stopped)),
-            Err(_) => Err(RequestError::TimedOut {
+        let replied = time::timeout(timeout, self.signed_exchange(command, timeout));
+        replied.await.unwrap_or_else(|_| {
+            Err(RequestError::TimedOut {
                 address: Arc::clone(&self.address),
                 code,
                 timeout,
-            }),
-        }
+            })
+        })
+    }
+
+    async fn signed_exchange(
+        &self,
+        command: Command,
+        timeout: Duration,
+    ) -> Result<Command, RequestError> {
+        let Some(files) = &self.acl else {
+            return self.exchange(command, timeout).await;
+        };
+        let credentials = self.credentials(files).await?;
+        let signed = credentials.sign(command);
+        let mut reply = self.exchange(signed.clone(), timeout).await?;
+        // It goes into errors and logs, and the master knows our secrets.
+        let remark = reply.remark.take();
+        reply.remark = remark.map(|remark| credentials.conceal(remark, &signed));
+        Ok(reply)
+    }
+
+    async fn exchange(&self, command: Command, timeout: Duration) -> Result<Command, RequestError> {
+        let (reply, answered) = oneshot::channel();
+        let asked = Asked::new(command, timeout, reply);
+        // The task only ends with the runtime.
+        let stopped = || self.lost(LostError::Stopped);
+        self.requests.send(asked).await.map_err(|_| stopped())?;
+        answered.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// The keys as they are in the files now.
+    async fn credentials(&self, files: &Arc<AclConfig>) -> Result<Credentials, RequestError> {
+        let files = Arc::clone(files);
+        let read = task::spawn_blocking(move || keys::read(&files));
+        let read = read.await.map_err(|_| self.lost(LostError::Stopped))?;
+        read.map_err(|source| RequestError::NotSigned {
+            address: Arc::clone(&self.address),
+            source,
+        })
     }
 
     /// Asks for a whole table. It is read on the caller's task.
@@ -186,6 +225,7 @@ impl Client {
                 code,
                 response,
                 remark,
+                signed: self.acl.is_some(),
             },
         }
     }

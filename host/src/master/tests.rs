@@ -1,6 +1,7 @@
 //! The client against peers whose bytes are written by hand, on real sockets.
 
 mod answers;
+mod keys;
 mod matching;
 mod outages;
 

@@ -15,8 +15,8 @@ pub trait Fetch: Send + Sync {
     fn fetch(&self, kind: &'static TableKind) -> BoxFuture<'_, Result<Table, FetchError>>;
 }
 
-/// Why no table came; the replica stays as it is. The same cases as `fetch-error` in the WIT, and one more
-/// that is a `timed-out` there.
+/// Why no table came; the replica stays as it is. The same cases as `fetch-error` in the WIT, and two more: there
+/// [`OverTime`](Self::OverTime) is a `timed-out`, and [`NotSigned`](Self::NotSigned) is an `other`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The host knows no table of this name.
@@ -37,6 +37,10 @@ pub enum FetchError {
     /// No answer within the slot's limit `fetch-time`. The guest sees `timed-out`.
     #[error("the master did not answer within the limit `fetch-time` of {0:?}")]
     OverTime(Duration),
+    /// The request was not sent, since there are no keys to sign it with; which file, and what is wrong with it. The guest
+    /// sees `other`.
+    #[error("{0}")]
+    NotSigned(String),
     /// The master answered an error.
     #[error("the master refused with code {code}: {remark}")]
     Refused {

@@ -185,7 +185,14 @@ impl From<FetchError> for wit_master::FetchError {
                 Self::TooLarge(wit_master::Excess { size, limit })
             }
             FetchError::Malformed(why) => Self::Malformed(why),
-            FetchError::Other(why) => Self::Other(why),
+            FetchError::NotSigned(why) | FetchError::Other(why) => Self::Other(why),
         }
+    }
+}
+
+impl FetchError {
+    /// The same as it comes back from a guest.
+    pub(super) fn as_told(&self) -> Self {
+        wit_master::FetchError::from(self.clone()).into()
     }
 }

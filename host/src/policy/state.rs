@@ -83,19 +83,17 @@ impl State {
         draft.ok_or_else(|| Misuse("a handle to no draft".to_owned()).into())
     }
 
-    /// A policy's failure in the host's words: a fetch that took too long is told to the guest without the limit.
+    /// A policy's failure in the host's words, which knows of more kinds of failed fetches than it tells a guest.
     pub(super) fn failure(&self, said: wit::Failure) -> Failure {
-        let over_time = |answer: &Result<Table, FetchError>| match answer {
-            Err(error @ FetchError::OverTime(_)) => Some(Failure::Fetch(error.clone())),
-            _ => None,
-        };
-        match Failure::from(said) {
-            timed_out @ Failure::Fetch(FetchError::TimedOut) => {
-                let over_time = self.answers.values().find_map(over_time);
-                over_time.unwrap_or(timed_out)
-            }
-            failure => failure,
-        }
+        let failure = Failure::from(said);
+        let errors = self
+            .answers
+            .values()
+            .filter_map(|answer| answer.as_ref().err());
+        let mut ours = errors
+            .filter(|error| matches!(error, FetchError::OverTime(_) | FetchError::NotSigned(_)));
+        let meant = ours.find(|error| failure == Failure::Fetch(error.as_told()));
+        meant.cloned().map_or(failure, Failure::Fetch)
     }
 
     /// What the tick leaves behind after `sync` returned ok.

@@ -23,6 +23,7 @@ impl Masters for Remoting {
     fn connect(&self, address: &str, replica: &ReplicaConfig) -> Arc<dyn Fetch> {
         let options = ClientOptions {
             frame_limit: replica.frame_limit,
+            acl: replica.acl.clone(),
             ..ClientOptions::default()
         };
         Arc::new(Asking {
@@ -64,6 +65,7 @@ fn told(error: RequestError) -> FetchError {
         RequestError::NothingThere { remark, .. } => FetchError::NothingThere(remark),
         RequestError::TooLarge { size, limit, .. } => FetchError::TooLarge { size, limit },
         RequestError::Malformed { .. } => FetchError::Malformed(text),
+        RequestError::NotSigned { .. } => FetchError::NotSigned(text),
         RequestError::NotSent { .. } => FetchError::Other(text),
     }
 }

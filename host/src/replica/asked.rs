@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 
 use super::outcome::Fault;
 use crate::clock::now;
+use crate::config::ReplicaConfig;
+use crate::master::explained;
 use crate::policy::{BoxFuture, Fetch, FetchError};
 use crate::status::ErrorKind;
 
@@ -20,17 +22,20 @@ pub(super) struct Asked {
     fetch: Arc<dyn Fetch>,
     /// How long one answer may take.
     timeout: Duration,
+    /// Whether requests are signed.
+    signs: bool,
     longest_us: AtomicU64,
     /// Whoever runs on the same tick is given the same answers, errors too: a trial, or the last good policy.
     answers: Mutex<BTreeMap<&'static str, Result<Table, FetchError>>>,
 }
 
 impl Asked {
-    pub(super) fn new(master: String, fetch: Arc<dyn Fetch>, timeout: Duration) -> Self {
+    pub(super) fn new(master: String, fetch: Arc<dyn Fetch>, config: &ReplicaConfig) -> Self {
         Self {
             master,
             fetch,
-            timeout,
+            timeout: config.request_timeout,
+            signs: config.acl.is_some(),
             longest_us: AtomicU64::new(0),
             answers: Mutex::default(),
         }
@@ -54,7 +59,7 @@ impl Asked {
             FetchError::NothingThere(_)
             | FetchError::TooLarge { .. }
             | FetchError::Malformed(_) => ErrorKind::BadData,
-            FetchError::UnknownTable(_) => ErrorKind::Config,
+            FetchError::UnknownTable(_) | FetchError::NotSigned(_) => ErrorKind::Config,
             FetchError::Other(_) => ErrorKind::Internal,
         };
         Fault::new(kind, self.text(error))
@@ -66,6 +71,7 @@ impl Asked {
         match error {
             FetchError::Unreachable(text)
             | FetchError::Malformed(text)
+            | FetchError::NotSigned(text)
             | FetchError::Other(text) => text.clone(),
             FetchError::TimedOut => format!(
                 "the master at {master} did not answer within {timeout:?} (request-timeout): it is overloaded, it hangs, or \
@@ -76,7 +82,8 @@ impl Asked {
                  master is slow"
             ),
             FetchError::Refused { code, remark } => {
-                format!("the master at {master} refused with code {code}: {remark}")
+                let explained = explained(*code, remark, self.signs);
+                format!("the master at {master} refused with code {code}: {explained}")
             }
             FetchError::NotServed => format!("the master at {master} does not serve this table"),
             FetchError::NothingThere(remark) => {

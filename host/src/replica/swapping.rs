@@ -354,7 +354,7 @@ impl Inner {
             .way_to_master()
             .map_err(|obstacle| self.why_not(obstacle, slot))?;
         let limits = self.config.limits(slot);
-        let asked = Asked::new(master, fetch, self.config.request_timeout);
+        let asked = Asked::new(master, fetch, &self.config);
         let number = self.slot(slot, |state| state.next_number(false));
         Ok(basis(
             self,

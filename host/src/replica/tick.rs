@@ -136,7 +136,7 @@ impl Attempt {
         let looked = self.survey().await?;
         let rewritten = self.heal(&live, &looked.rewrite).await?;
         let (master, fetch) = self.replica.way_to_master().map_err(Ended::NotRun)?;
-        let asked = Asked::new(master, fetch, self.replica.config.request_timeout);
+        let asked = Asked::new(master, fetch, &self.replica.config);
         Ok((live, rewritten, Arc::new(asked)))
     }
 

@@ -194,6 +194,7 @@ async fn each_fetch_error_comes_through_the_policy_unchanged() {
             limit: 256,
         },
         FetchError::Malformed("at byte 7".to_owned()),
+        FetchError::NotSigned("the file is empty".to_owned()),
         FetchError::Other("else".to_owned()),
     ];
     for error in errors {

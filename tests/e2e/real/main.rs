@@ -13,6 +13,7 @@ mod daemon;
 mod drill;
 mod empty_master;
 mod follow;
+mod guarded;
 mod lost_master;
 mod room;
 mod stand_in;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::broker::BROKER_NAME;
 use crate::message::{Message, properties};
-use crate::{Broker, Error, connection};
+use crate::{Broker, Error};
 
 /// `perm`: may be read and written.
 const READ_WRITE: u8 = 6;
@@ -257,7 +257,7 @@ impl Broker {
             .with_ext("subscription", "*")
             .with_ext("subVersion", "0")
             .with_ext("expressionType", "TAG");
-        match connection::succeed(self.address(), &request) {
+        match self.succeed(&request) {
             Ok(reply) => Message::all(reply.body),
             Err(Error::Refused { response, .. })
                 if (PULL_NOT_FOUND..=PULL_OFFSET_MOVED).contains(&response) =>
@@ -286,6 +286,6 @@ impl Broker {
     }
 
     fn tell(&self, request: &Command) -> Result<(), Error> {
-        connection::succeed(self.address(), request).map(|_: Command| ())
+        self.succeed(request).map(|_: Command| ())
     }
 }

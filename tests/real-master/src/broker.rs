@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use locum_remoting::{Command, code};
 use serde_json::Value;
 
+use crate::accounts::{self, Guard};
 use crate::connection::{self, Connection};
 use crate::home::Home;
 use crate::ports::free_port;
 use crate::process::{Java, Launch};
-use crate::{Error, NameServer, Version};
+use crate::{Error, NameServer, Version, json};
 
 /// The broker's name in every answer.
 pub(crate) const BROKER_NAME: &str = "broker-a";
@@ -51,6 +52,7 @@ pub struct BrokerBuilder {
     config: String,
     jvm_options: Vec<String>,
     user: Option<u32>,
+    guard: Option<Guard>,
 }
 
 impl BrokerBuilder {
@@ -92,6 +94,14 @@ impl BrokerBuilder {
         self
     }
 
+    /// Answers signed requests only: with `aclEnable` before 5.3, with authentication and authorization from then on. What
+    /// [`Broker`] asks itself is signed by [`accounts::ADMIN`](crate::accounts::ADMIN).
+    #[must_use]
+    pub fn guarded(mut self) -> Self {
+        self.guard = Some(Guard::of(self.version));
+        self
+    }
+
     /// Starts it on fresh ports and waits until it answers 21.
     ///
     /// # Errors
@@ -116,6 +126,9 @@ impl BrokerBuilder {
 
     fn launch(&self, address: SocketAddr, home: &Home, store: &Path) -> Result<Java, Error> {
         let config = home.file("broker.conf", &self.config_file(address, store))?;
+        if let Some(guard) = &self.guard {
+            guard.write_accounts(home)?;
+        }
         let mut java = Java::start(
             &Launch {
                 what: "broker",
@@ -128,7 +141,8 @@ impl BrokerBuilder {
             home,
         )?;
         // Not 28: just after the start it can fail with a NoSuchElementException.
-        java.await_ready(|| connection::ask(address, code::GET_ALL_TOPIC_CONFIG).is_ok())?;
+        let request = self.signed(&Command::request(code::GET_ALL_TOPIC_CONFIG));
+        java.await_ready(|| connection::succeed(address, &request).is_ok())?;
         Ok(java)
     }
 
@@ -148,7 +162,18 @@ impl BrokerBuilder {
         if let Some(name_server) = self.name_server {
             let _ = writeln!(text, "namesrvAddr={name_server}");
         }
+        if let Some(guard) = &self.guard {
+            text.push_str(&guard.settings());
+        }
         text + &self.config
+    }
+
+    /// As the broker wants it.
+    fn signed(&self, request: &Command) -> Command {
+        match &self.guard {
+            Some(_) => accounts::ADMIN.credentials().sign(request.clone()),
+            None => request.clone(),
+        }
     }
 }
 
@@ -173,6 +198,7 @@ impl Broker {
             config: String::new(),
             jvm_options: Vec::new(),
             user: None,
+            guard: None,
         }
     }
 
@@ -212,7 +238,8 @@ impl Broker {
     ///
     /// When there is no reply, one with another code than 0, or one that is not JSON.
     pub fn ask(&self, code: i32) -> Result<Value, Error> {
-        connection::ask(self.address, code)
+        let reply = self.succeed(&Command::request(code))?;
+        json::parse(&reply.body)
     }
 
     /// One request on its own connection.
@@ -221,7 +248,12 @@ impl Broker {
     ///
     /// When there is no reply. A reply with an error code is a reply.
     pub fn request(&self, request: &Command) -> Result<Command, Error> {
-        Connection::open(self.address)?.request(request)
+        Connection::open(self.address)?.request(&self.builder.signed(request))
+    }
+
+    /// The reply to one request on its own connection, if its code is 0.
+    pub(crate) fn succeed(&self, request: &Command) -> Result<Command, Error> {
+        connection::succeed(self.address, &self.builder.signed(request))
     }
 
     /// Lets it shut down by itself, as an operator does (SIGTERM): it writes its tables and gives the store free. Takes

@@ -17,6 +17,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod accounts;
 mod admin;
 mod broker;
 mod classpath;

@@ -25,8 +25,10 @@
 //! # }
 //! ```
 //!
-//! Not spoken: sending and pulling messages, writes by remoting (use [`Tables`]), routes (105), ACL, TLS.
+//! Not spoken: sending and pulling messages, writes by remoting (use [`Tables`]), routes (105), TLS. Signatures
+//! are asked for when a test says so ([`Stub::demand_signatures`]).
 
+mod acl;
 mod answer;
 mod config;
 mod dialect;

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use crate::acl::Acl;
 use crate::answer::{self, Answer};
 use crate::dialect::Dialect;
 use crate::fault::{Fault, Gate};
@@ -29,6 +30,7 @@ pub(crate) struct Master {
     pub(crate) tables: Tables,
     pub(crate) script: Script,
     pub(crate) recorder: Recorder,
+    pub(crate) acl: Acl,
     /// The header form of replies that do not follow the request's.
     pub(crate) form: Mutex<HeaderForm>,
 }
@@ -144,7 +146,10 @@ impl Master {
         let fault = self.script.next(command.code);
         let answer = match &fault {
             Fault::Error { code, remark } => Answer::error(*code, remark),
-            _ => answer::answer(&self.tables.lock(), command),
+            _ => self
+                .acl
+                .refusal(self.dialect, command)
+                .unwrap_or_else(|| answer::answer(&self.tables.lock(), command)),
         };
         let form = self.form_of(&answer, frame.form);
         let reply_to = |opaque| wire::frame(&answer, opaque, self.dialect.version(), form);

@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::acl::Acl;
 use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::recorder::Recorder;
@@ -61,6 +62,7 @@ impl Stub {
             tables: Tables::new(State::fresh(dialect, address.to_string())),
             script: Script::default(),
             recorder: Recorder::new(),
+            acl: Acl::default(),
             form: Mutex::new(HeaderForm::Json),
         });
         let serving = serving(listener, &master);
@@ -108,6 +110,20 @@ impl Stub {
             .form
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = form;
+    }
+
+    /// From now on answers only who signs as one of these, access key and secret key, whatever is asked: all others are refused as
+    /// 4.9 does with `aclEnable`, and 5.x with its own authentication. Faults come all the same.
+    pub fn demand_signatures<'a>(&self, accounts: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let owned = |(access_key, secret_key): (&str, &str)| (access_key.into(), secret_key.into());
+        self.master
+            .acl
+            .set(Some(accounts.into_iter().map(owned).collect()));
+    }
+
+    /// Answers everybody again.
+    pub fn demand_nothing(&self) {
+        self.master.acl.set(None);
     }
 
     /// Stops the master: its connections end and its port refuses, until [`Stub::resume`]. Tables and script stay.

@@ -9,6 +9,8 @@ mod in_flight;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod sign;
+#[cfg(test)]
 mod vectors;
 
 use locum_remoting::{Decoder, Frame, FrameError, Limits};

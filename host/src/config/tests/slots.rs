@@ -111,11 +111,17 @@ fn the_defaults_are_as_documented() {
     assert_eq!(replica.trial(Slot::Topic), TrialConfig::default());
 }
 
+/// The first example in a chapter of the document.
+pub(super) fn example(chapter: &str) -> &'static str {
+    let (_, chapter) = DOCUMENT.split_once(&format!("## {chapter}\n")).unwrap();
+    let (_, example) = chapter.split_once("```toml\n").unwrap();
+    example.split_once("```").unwrap().0
+}
+
 #[test]
 fn the_example_in_the_document_is_read() {
-    let (_, example) = DOCUMENT.split_once("```toml\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
     let broker = REPLICA.replace(".a]", ".broker-a]");
+    let example = example("Trial of a candidate");
     let config = read(&format!("{broker}{example}")).unwrap();
     let limits = config.replicas["broker-a"].limits(Slot::Offset);
     assert_eq!(limits.memory, 64 << 20);

@@ -5,6 +5,7 @@ mod codes;
 mod demo;
 mod directory;
 mod help;
+mod keys;
 mod plugin;
 mod running;
 mod snapshot;

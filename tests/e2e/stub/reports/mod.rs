@@ -3,6 +3,7 @@
 //! `reload.rs` of this crate.
 
 mod files;
+mod keys;
 mod masters;
 mod plugins;
 mod tables;

@@ -88,6 +88,14 @@ impl Locum {
         Self::new(&["run"]).started(config).await
     }
 
+    /// The same with this log filter.
+    pub(crate) async fn run_with_log(config: &Path, filter: &str) -> Running {
+        Self::new(&["run"])
+            .env("LOCUM_LOG", filter)
+            .started(config)
+            .await
+    }
+
     /// The same with so many KiB of address space.
     pub(crate) async fn run_within(config: &Path, kib: u64) -> Running {
         let limited = format!(r#"ulimit -v {kib} && exec "$0" run"#);

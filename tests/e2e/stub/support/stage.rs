@@ -167,6 +167,12 @@ first-delay = "1h"
         path
     }
 
+    /// Into a file in `keys`, as an editor leaves it.
+    pub(crate) fn write_key(&self, name: &str, key: &str) {
+        fs::create_dir_all(self.path("keys")).unwrap();
+        fs::write(self.path("keys").join(name), format!("{key}\n")).unwrap();
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.file(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

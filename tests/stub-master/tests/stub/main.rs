@@ -5,6 +5,7 @@
     reason = "helpers of tests fail by panicking, as tests do"
 )]
 
+mod acl;
 mod binary;
 mod common;
 mod control;
