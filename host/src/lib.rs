@@ -44,8 +44,8 @@ pub use check::{
     ComponentReport, RefusedReport, SlotOutcome, SlotVerdict, check, inspect_component,
 };
 pub use config::{
-    Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role, RoutineConfig,
-    TrialConfig,
+    Config, ConfigError, Limits, LookupConfig, Period, PluginsConfig, ReplicaConfig, Role,
+    RoutineConfig, TrialConfig,
 };
 pub use events::{Event, Transition};
 pub use host::{Host, HostBuilder, StartError};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use locum_tables::Slot;
 
 use super::asked::Asked;
+use super::finding::NoWay;
 use super::live::Live;
 use super::plan::{PlanError, PlanReport, plan};
 use super::slot::SlotState;
@@ -136,7 +137,7 @@ impl Replica {
             .0
             .slot(slot, |state| state.way.live().cloned())
             .ok_or_else(|| PlanError::NotNow(self.0.why_not(RoutineState::NoPolicy, slot)))?;
-        let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
+        let basis = self.0.basis(slot).await.map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
         let planned = self
             .0
@@ -222,7 +223,7 @@ impl Inner {
         if let Some(pair) = self.begin_trial(slot) {
             let inner = Arc::clone(self);
             self.shared.pool.spawn(async move {
-                let verdict = match inner.basis(slot) {
+                let verdict = match inner.basis(slot).await {
                     Ok(basis) => inner.try_alone(&basis, &pair).await,
                     Err(why) => Verdict::Nothing(why),
                 };
@@ -313,7 +314,7 @@ impl Inner {
     }
 
     /// What a tick would work on now, with answers of its own; or why there would be none.
-    fn basis(self: &Arc<Self>, slot: Slot) -> Result<Basis, String> {
+    async fn basis(self: &Arc<Self>, slot: Slot) -> Result<Basis, String> {
         let obstacle = {
             let state = self.state();
             self.obstacle(&state, state.slots.of(slot))
@@ -321,11 +322,13 @@ impl Inner {
         if let Some(obstacle) = obstacle {
             return Err(self.why_not(obstacle, slot));
         }
-        let (master, fetch) = self
-            .way_to_master()
-            .map_err(|obstacle| self.why_not(obstacle, slot))?;
+        self.find_master().await;
+        let way = self.way_to_master().map_err(|no_way| match no_way {
+            NoWay::State(obstacle) => self.why_not(obstacle, slot),
+            NoWay::Fault(fault) => fault.text,
+        })?;
         let limits = self.config.limits(slot);
-        let asked = Asked::new(master, fetch, self.config.request_timeout);
+        let asked = Asked::new(way, self.config.request_timeout);
         let number = self.slot(slot, |state| state.next_number(false));
         Ok(basis(
             self,

@@ -14,6 +14,7 @@ mod drill;
 mod empty_master;
 mod follow;
 mod lost_master;
+mod names;
 mod room;
 mod stand_in;
 mod tables;

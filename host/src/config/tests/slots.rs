@@ -113,7 +113,7 @@ fn the_defaults_are_as_documented() {
 
 #[test]
 fn the_example_in_the_document_is_read() {
-    let (_, example) = DOCUMENT.split_once("```toml\n").unwrap();
+    let (_, example) = DOCUMENT.rsplit_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let broker = REPLICA.replace(".a]", ".broker-a]");
     let config = read(&format!("{broker}{example}")).unwrap();

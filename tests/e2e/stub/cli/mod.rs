@@ -5,6 +5,7 @@ mod codes;
 mod demo;
 mod directory;
 mod help;
+mod names;
 mod plugin;
 mod running;
 mod snapshot;
