@@ -15,12 +15,16 @@ use serde::{Deserialize, Serialize};
 
 mod acl;
 mod limits;
+mod lookup;
 mod slots;
 mod units;
 
 pub use acl::AclConfig;
 use acl::AclTable;
 pub use limits::{Limits, TrialConfig};
+pub use lookup::LookupConfig;
+use lookup::checked_address;
+pub(crate) use lookup::is_address;
 use slots::{LimitsTable, SlotDefaults, TrialTable, in_range};
 use units::{Mode, Size, Span};
 
@@ -87,8 +91,12 @@ impl fmt::Display for Role {
 pub struct ReplicaConfig {
     /// A broker's `config` directory, which this replica fills.
     pub directory: PathBuf,
-    /// The master's `host:port`; none means that it is given later (`Replica::set_master`).
+    /// The master's `host:port`; none means that name servers find it, or that it is given later (`Replica::set_master`).
     pub master: Option<String>,
+    /// How name servers find it.
+    pub lookup: Option<LookupConfig>,
+    /// Addresses to connect to, by what name servers advertise, where that cannot be reached from here.
+    pub address_map: BTreeMap<String, String>,
     /// The address of the broker that this replica stands in for: a master of this address is not copied.
     pub own_address: Option<String>,
     /// The role at the start, unless a command has set another.
@@ -119,6 +127,8 @@ impl ReplicaConfig {
         Self {
             directory: directory.into(),
             master: None,
+            lookup: None,
+            address_map: BTreeMap::new(),
             own_address: None,
             role: Role::Slave,
             first_delay: Duration::from_secs(3),
@@ -244,7 +254,8 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads and resolves the file at `path`.
+    /// Reads and resolves the file at `path`. Replicas that name neither a master nor name servers have those of the
+    /// environment (`NAMESRV_ADDR`).
     ///
     /// # Errors
     /// [`ConfigError`], with path, line and column where there are any.
@@ -253,14 +264,20 @@ impl Config {
             path: path.to_owned(),
             source,
         })?;
-        Self::from_toml(&text, path)
+        let name_servers = std::env::var(lookup::NAMESRV_ADDR).ok();
+        Self::resolved(&text, path, name_servers.as_deref())
     }
 
-    /// Resolves `text`, which came from `path`; relative paths in it are relative to the folder of `path`.
+    /// Resolves `text`, which came from `path`; relative paths in it are relative to the folder of `path`. The environment is
+    /// not asked for anything.
     ///
     /// # Errors
     /// [`ConfigError::Parse`] or [`ConfigError::Invalid`].
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        Self::resolved(text, path, None)
+    }
+
+    fn resolved(text: &str, path: &Path, name_servers: Option<&str>) -> Result<Self, ConfigError> {
         let file: ConfigFile =
             toml::from_str(text).map_err(|error| parse_error(&error, text, path))?;
         let whole = std::path::absolute(path).map_err(|source| ConfigError::Read {
@@ -268,7 +285,8 @@ impl Config {
             source,
         })?;
         let base = whole.parent().unwrap_or(Path::new("/"));
-        file.resolve(base).map_err(|message| ConfigError::Invalid {
+        let resolved = file.resolve(base, name_servers.filter(|list| !list.is_empty()));
+        resolved.map_err(|message| ConfigError::Invalid {
             path: path.to_owned(),
             message,
         })
@@ -352,7 +370,12 @@ struct PluginsTable {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ReplicaTable {
     directory: PathBuf,
-    master: String,
+    master: Option<String>,
+    name_servers: Option<String>,
+    cluster: Option<String>,
+    broker: Option<String>,
+    #[serde(default)]
+    address_map: BTreeMap<String, String>,
     own_address: Option<String>,
     role: Option<Role>,
     first_delay: Option<Span>,
@@ -387,7 +410,7 @@ struct RoutineTable {
 }
 
 impl ConfigFile {
-    fn resolve(self, base: &Path) -> Result<Config, String> {
+    fn resolve(self, base: &Path, name_servers: Option<&str>) -> Result<Config, String> {
         let defaults = SlotDefaults::new(self.limits, self.trial)?;
         let replicas = self
             .replica
@@ -395,7 +418,7 @@ impl ConfigFile {
             .map(|(name, table)| {
                 let name = checked_name(name)?;
                 let replica = table
-                    .resolve(base, &defaults)
+                    .resolve(base, name_servers, &defaults)
                     .map_err(|error| format!("replica `{name}`: {error}"))?;
                 Ok((name, replica))
             })
@@ -440,7 +463,12 @@ impl PluginsTable {
 }
 
 impl ReplicaTable {
-    fn resolve(self, base: &Path, slots: &SlotDefaults) -> Result<ReplicaConfig, String> {
+    fn resolve(
+        self,
+        base: &Path,
+        name_servers: Option<&str>,
+        slots: &SlotDefaults,
+    ) -> Result<ReplicaConfig, String> {
         let defaults = ReplicaConfig::new(checked_directory(base, &self.directory)?);
         let own_address = self
             .own_address
@@ -455,8 +483,18 @@ impl ReplicaTable {
             defaults.request_timeout,
             MOMENT,
         )?;
+        let written = lookup::Written {
+            master: self.master,
+            name_servers: self.name_servers,
+            cluster: self.cluster,
+            broker: self.broker,
+            address_map: self.address_map,
+        };
+        let way = written.resolve(name_servers)?;
         Ok(ReplicaConfig {
-            master: Some(checked_address("master", self.master)?),
+            master: way.master,
+            lookup: way.lookup,
+            address_map: way.address_map,
             own_address: own_address.transpose()?,
             role: self.role.unwrap_or(defaults.role),
             first_delay: bounded(
@@ -553,19 +591,6 @@ pub(crate) fn checked_name(name: String) -> Result<String, String> {
         ));
     }
     Ok(name)
-}
-
-fn checked_address(key: &str, address: String) -> Result<String, String> {
-    let port = address
-        .rsplit_once(':')
-        .filter(|(host, _)| !host.is_empty())
-        .and_then(|(_, port)| port.parse().ok());
-    match port {
-        Some(1..=u16::MAX) => Ok(address),
-        _ => Err(format!(
-            "`{key} = \"{address}\"`: write \"host:port\", with a port from 1 to 65535"
-        )),
-    }
 }
 
 /// The shortest time that a wait of ours may have.

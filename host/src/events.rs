@@ -50,6 +50,17 @@ pub enum Event {
         /// What it does now.
         role: Role,
     },
+    /// A replica's master is another, or there is one again, or none any more. The next tick goes there.
+    MasterChanged {
+        /// Which replica.
+        replica: String,
+        /// The address before, where there was one.
+        from: Option<String>,
+        /// The address now, where there is one.
+        to: Option<String>,
+        /// How that is known: for people.
+        how: String,
+    },
     /// A replica noticed something that an operator should know.
     Noticed {
         /// Which replica.
@@ -256,6 +267,12 @@ impl Event {
                 tracing::info!(%replica, routine = %slot, "tick cancelled: the role changed, or the directory was adopted");
             }
             Self::RoleChanged { replica, role } => tracing::info!(%replica, %role, "role taken"),
+            Self::MasterChanged {
+                replica,
+                from,
+                to,
+                how,
+            } => log_master(replica, from.as_deref(), to.as_deref(), how),
             Self::Noticed { replica, note } => tracing::warn!(%replica, "{note}"),
         }
     }
@@ -270,6 +287,19 @@ impl Event {
             Self::TickEnded { tick, .. } => format!("{} {:?}", tick.result, tick.error),
             Self::NotRun { state, .. } => state.to_string(),
             _ => String::new(),
+        }
+    }
+}
+
+fn log_master(replica: &str, from: Option<&str>, to: Option<&str>, how: &str) {
+    match (from, to) {
+        (None, Some(to)) => tracing::info!(%replica, %to, %how, "master found"),
+        (Some(from), Some(to)) => {
+            tracing::warn!(%replica, %from, %to, %how, "the master has changed");
+        }
+        (from, None) => {
+            let from = from.unwrap_or_default();
+            tracing::warn!(%replica, %from, %how, "there is no master any more");
         }
     }
 }

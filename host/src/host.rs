@@ -278,6 +278,7 @@ impl Closed {
             name: name.to_owned(),
             role: self.config.role,
             master: self.config.master.clone(),
+            master_source: self.config.master.as_ref().map(|_| "configured".to_owned()),
             directory: self.config.directory.display().to_string(),
             notes: vec![format!("not open: {}", self.why)],
             routines: Slot::ALL

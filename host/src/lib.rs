@@ -44,8 +44,8 @@ pub use check::{
     ComponentReport, RefusedReport, SlotOutcome, SlotVerdict, check, inspect_component,
 };
 pub use config::{
-    AclConfig, Config, ConfigError, Limits, Period, PluginsConfig, ReplicaConfig, Role,
-    RoutineConfig, TrialConfig,
+    AclConfig, Config, ConfigError, Limits, LookupConfig, Period, PluginsConfig, ReplicaConfig,
+    Role, RoutineConfig, TrialConfig,
 };
 pub use events::{Event, Transition};
 pub use host::{Host, HostBuilder, StartError};

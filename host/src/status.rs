@@ -65,6 +65,9 @@ pub struct ReplicaStatus {
     pub role: Role,
     /// The master's address, where one is known.
     pub master: Option<String>,
+    /// How it came to be known: for people.
+    #[serde(default)]
+    pub master_source: Option<String>,
     /// The directory that it fills.
     pub directory: String,
     /// Why it cannot write, what was noticed at load: for people, empty when all is well.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use locum::admin::ApiClient;
-use locum::status::{RoutineStatus, Status, TableStatus, Time};
+use locum::status::{ReplicaStatus, RoutineStatus, Status, TableStatus, Time};
 use locum::store::{Inspection, RealDisk, Record, inspect};
 use locum::{Config, ReplicaConfig};
 use serde::Serialize;
@@ -107,6 +107,9 @@ fn text(status: &Status) -> String {
     let mut notes = Notes::default();
     for replica in &status.replicas {
         let name = &replica.name;
+        found(replica)
+            .into_iter()
+            .for_each(|found| notes.note(name, found));
         for routine in &replica.routines {
             columns.row(routine_row(name, routine));
             // Four routines that miss one master have one thing to say.
@@ -126,6 +129,12 @@ fn text(status: &Status) -> String {
         replica.notes.iter().for_each(|note| notes.note(name, note));
     }
     format!("{columns}{notes}")
+}
+
+/// The master, where the operator did not name it.
+fn found(replica: &ReplicaStatus) -> Option<String> {
+    let (master, source) = (replica.master.as_ref()?, replica.master_source.as_ref()?);
+    (source != "configured").then(|| format!("the master is {master}, {source}"))
 }
 
 fn routine_row(replica: &str, routine: &RoutineStatus) -> [String; 10] {

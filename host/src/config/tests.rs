@@ -2,6 +2,8 @@ use super::*;
 
 /// Files of keys.
 mod acl;
+/// How the master is found.
+mod lookup;
 /// Limits and trials of slots.
 mod slots;
 
@@ -101,7 +103,10 @@ fn a_bad_configuration_says_what_where_and_what_to_do() {
             "[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\n[replica.a.routine.ofset]",
             "4:20: unknown key `ofset`; did you mean `offset`?",
         ),
-        ("[replica.a]\ndirectory = 'a'", "missing field `master`"),
+        (
+            "[replica.a]\ndirectory = 'a'",
+            "no master is named: write `master",
+        ),
         (
             "[replica.a]\ndirectory = 'a'\nmaster = 'm:1'\nperiod = '10 parsecs'",
             "4:10: `10 parsecs` is not a duration",

@@ -1,4 +1,4 @@
-//! The way to a master: one connection, many requests at a time.
+//! The way to a master: one connection, many requests at a time; and the way to find one, by name servers.
 //!
 //! A task of its own owns the socket; [`Client`]s hand it requests over a channel. It connects when something is
 //! asked and no connection is there, resolves the name again each time, and backs off between failed attempts: what is
@@ -11,6 +11,9 @@ mod backoff;
 mod connection;
 mod error;
 pub(crate) mod keys;
+mod lookup;
+mod name_server;
+mod name_servers;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +30,12 @@ use connection::{Asked, Connection};
 pub(crate) use error::explained;
 pub use error::{ConnectError, LostError, MalformedError, RequestError};
 pub use keys::KeyError;
+pub use lookup::{Answers, Followed, UnfoundError, Wanted, master_of};
+pub use name_server::{
+    AskBrokers, Asking, BrokerInfo, ClusterInfo, ClusterInfoError, NameServer, NameServerError,
+    NameServerReplyError,
+};
+pub use name_servers::{Heard, NameServers};
 
 /// Requests that may wait for the connection's task. A client asks a handful at a time.
 const QUEUE: usize = 64;

@@ -3,6 +3,7 @@
 mod answers;
 mod keys;
 mod matching;
+mod names;
 mod outages;
 
 use std::error::Error;
@@ -151,6 +152,10 @@ fn number(header: &str, member: &str) -> i32 {
 
 /// The error and its causes as one text.
 fn text(error: &RequestError) -> String {
+    said(error)
+}
+
+fn said(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -6,13 +6,27 @@ use std::time::Duration;
 use locum_tables::{Table, TableKind};
 
 use crate::config::ReplicaConfig;
-use crate::master::{Client, ClientOptions, RequestError};
+use crate::master::{AskBrokers, Client, ClientOptions, NameServer, NameServers, RequestError};
 use crate::policy::{BoxFuture, Fetch, FetchError};
 
 /// Makes the way to a master. The host's own is [`Remoting`]; tests put a scripted one in its place.
 pub trait Masters: Send + Sync {
     /// The master at `address`, for a replica of that configuration. Connects when it is first asked.
     fn connect(&self, address: &str, replica: &ReplicaConfig) -> Arc<dyn Fetch>;
+
+    /// The name server at `address`, for the same. Connects when it is first asked.
+    fn name_server(&self, address: &str, replica: &ReplicaConfig) -> Arc<dyn AskBrokers> {
+        let servers = replica
+            .lookup
+            .as_ref()
+            .map_or(1, |lookup| lookup.name_servers.len());
+        let options = ClientOptions {
+            frame_limit: replica.frame_limit,
+            connect_timeout: NameServers::share(replica.request_timeout, servers),
+            ..ClientOptions::default()
+        };
+        Arc::new(NameServer::new(address, options))
+    }
 }
 
 /// RocketMQ's remoting protocol over TCP.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use locum_tables::{Table, TableKind};
 use parking_lot::Mutex;
 
+use super::finding::Known;
 use super::outcome::Fault;
 use crate::clock::now;
 use crate::config::ReplicaConfig;
@@ -15,11 +16,18 @@ use crate::master::explained;
 use crate::policy::{BoxFuture, Fetch, FetchError};
 use crate::status::ErrorKind;
 
+/// A master and the connection to it.
+pub(super) struct Way {
+    pub(super) master: Known,
+    pub(super) fetch: Arc<dyn Fetch>,
+    /// To be set when it cannot be asked, where name servers may know of another.
+    pub(super) doubt: Option<Arc<AtomicBool>>,
+}
+
 /// The way to a master, for one tick.
 pub(super) struct Asked {
-    /// Its address, read once for the tick.
-    pub(super) master: String,
-    fetch: Arc<dyn Fetch>,
+    /// Read once for the tick.
+    way: Way,
     /// How long one answer may take.
     timeout: Duration,
     /// Whether requests are signed.
@@ -30,15 +38,19 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(master: String, fetch: Arc<dyn Fetch>, config: &ReplicaConfig) -> Self {
+    pub(super) fn new(way: Way, config: &ReplicaConfig) -> Self {
         Self {
-            master,
-            fetch,
+            way,
             timeout: config.request_timeout,
             signs: config.acl.is_some(),
             longest_us: AtomicU64::new(0),
             answers: Mutex::default(),
         }
+    }
+
+    /// The master's address.
+    pub(super) fn master(&self) -> &str {
+        &self.way.master.address
     }
 
     /// What the slowest answer took; none where there was none.
@@ -62,12 +74,16 @@ impl Asked {
             FetchError::UnknownTable(_) | FetchError::NotSigned(_) => ErrorKind::Config,
             FetchError::Other(_) => ErrorKind::Internal,
         };
-        Fault::new(kind, self.text(error))
+        let hint = match kind {
+            ErrorKind::Unreachable => self.way.master.hint(),
+            _ => String::new(),
+        };
+        Fault::new(kind, self.text(error) + &hint)
     }
 
     /// What a policy is told leaves out the address and what to do: a policy can do nothing about it, an operator can.
     fn text(&self, error: &FetchError) -> String {
-        let (master, timeout) = (&self.master, self.timeout);
+        let (master, timeout) = (self.master(), self.timeout);
         match error {
             FetchError::Unreachable(text)
             | FetchError::Malformed(text)
@@ -107,14 +123,36 @@ impl Fetch for Asked {
                 return answer;
             }
             let begun = now();
-            let answer = self.fetch.fetch(kind).await;
+            let answer = self.way.fetch.fetch(kind).await;
             if answer.is_ok() {
                 let took = now().saturating_duration_since(begun).as_micros();
                 let took = u64::try_from(took).unwrap_or(u64::MAX).max(1);
                 self.longest_us.fetch_max(took, Ordering::Relaxed);
             }
+            if let (Some(doubt), Err(error)) = (&self.way.doubt, &answer)
+                && is_doubtful(error)
+            {
+                doubt.store(true, Ordering::Relaxed);
+            }
             self.answers.lock().insert(kind.name, answer.clone());
             answer
         })
+    }
+}
+
+/// Whether another may be the master by now.
+fn is_doubtful(error: &FetchError) -> bool {
+    match error {
+        FetchError::Unreachable(_)
+        | FetchError::TimedOut
+        | FetchError::OverTime(_)
+        | FetchError::Refused { .. }
+        | FetchError::Malformed(_) => true,
+        FetchError::NotServed
+        | FetchError::NothingThere(_)
+        | FetchError::TooLarge { .. }
+        | FetchError::UnknownTable(_)
+        | FetchError::NotSigned(_)
+        | FetchError::Other(_) => false,
     }
 }

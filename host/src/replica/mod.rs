@@ -10,6 +10,7 @@
 mod ask;
 mod asked;
 mod files;
+mod finding;
 mod live;
 mod outcome;
 mod plan;
@@ -47,7 +48,9 @@ use crate::status::{ReplicaStatus, RoutineState, Time};
 use crate::store::StoreError;
 use crate::swap::{Entrant, Lasting, Way};
 use crate::telemetry::chain;
+use asked::Way as WayToMaster;
 use files::Files;
+use finding::{Finder, Known, NoWay, Sight};
 pub(crate) use live::Live;
 use outcome::Mode;
 use recorder::Recorder;
@@ -84,6 +87,8 @@ pub(crate) struct Inner {
     config: ReplicaConfig,
     phase: Duration,
     shared: Arc<Shared>,
+    /// Where name servers find the master.
+    finder: Option<Finder>,
     state: Mutex<State>,
     /// None once the replica has stopped.
     files: Arc<tokio::sync::Mutex<Option<Files>>>,
@@ -101,7 +106,7 @@ pub(crate) struct Inner {
 
 struct State {
     role: Role,
-    master: Option<String>,
+    sight: Sight,
     link: Option<Arc<dyn Fetch>>,
     in_use: Option<String>,
     unrecorded: Option<String>,
@@ -152,7 +157,7 @@ impl Replica {
         });
         let state = State {
             role: opened.role,
-            master: None,
+            sight: Sight::default(),
             link: None,
             in_use: opened.in_use,
             unrecorded: None,
@@ -167,6 +172,7 @@ impl Replica {
         Ok(Self(Arc::new(Inner {
             name: name.to_owned(),
             phase: phase(name, replicas, config.period.every),
+            finder: config.lookup.is_some().then(Finder::default),
             config,
             shared,
             state: Mutex::new(state),
@@ -204,7 +210,7 @@ impl Replica {
     }
 
     /// Takes a role, as `BrokerController` does on a role change: every tick that has not reached its commit is cancelled, the
-    /// master's address is forgotten (the configured one is taken up again), and a slave's schedule starts anew. It outlives
+    /// master's address is forgotten (the configured one is taken up again, or name servers are asked anew), and a slave's schedule starts anew. It outlives
     /// a restart, until another command, or until the configured role changes.
     ///
     /// # Errors
@@ -226,13 +232,18 @@ impl Replica {
         self.0.recorded().await
     }
 
-    /// Tells the replica its master's address, or that there is none. The next tick goes there.
+    /// Tells the replica its master's address, or that there is none. The next tick goes there. Where name servers find the master
+    /// it holds until they are asked again, within a minute; that there is none, only until the next tick.
     pub fn set_master(&self, master: Option<String>) {
-        let mut state = self.0.state();
-        if state.master != master {
-            state.link = None;
-            state.master = master;
-        }
+        let sight = Sight::of(master.map(Known::told));
+        let before = {
+            let mut state = self.0.state();
+            let before = state.sight.clone();
+            state.see(sight.clone());
+            before
+        };
+        let (from, to) = (before.master.as_ref(), sight.master.as_ref());
+        self.0.tell_of_master(from, to, &sight);
     }
 
     /// Stops a routine's schedule until [`Replica::resume`], also over a restart.
@@ -338,7 +349,16 @@ impl Replica {
         ReplicaStatus {
             name: self.0.name.clone(),
             role: state.role,
-            master: state.master.clone(),
+            master: state
+                .sight
+                .master
+                .as_ref()
+                .map(|known| known.address.clone()),
+            master_source: state
+                .sight
+                .master
+                .as_ref()
+                .map(|known| known.how.to_string()),
             directory: self.0.config.directory.display().to_string(),
             notes: state
                 .in_use
@@ -346,6 +366,7 @@ impl Replica {
                 .chain(&state.unrecorded)
                 .chain(&state.notes)
                 .cloned()
+                .chain(state.sight.notes().map(str::to_owned))
                 .collect(),
             routines: routines.collect(),
         }
@@ -431,7 +452,7 @@ impl Inner {
             self.term.send_modify(|term| *term += 1);
             state.role = role;
             state.link = None;
-            state.master.clone_from(&self.config.master);
+            state.sight = Sight::of(self.config.master.clone().map(Known::configured));
             let now = now();
             let scheduled = role == Role::Slave && self.shared.scheduled;
             for (slot, in_slot) in state.slots.iter_mut() {
@@ -480,18 +501,7 @@ impl Inner {
         held_back(state.role, in_slot)
             .or(no_policy)
             .or(in_use)
-            .or(self.master_to_ask(state).err())
-    }
-
-    /// The master's address, if there is one to ask.
-    fn master_to_ask<'a>(&self, state: &'a State) -> Result<&'a str, RoutineState> {
-        match state.master.as_deref() {
-            None => Err(RoutineState::NoMaster),
-            Some(master) if Some(master) == self.config.own_address.as_deref() => {
-                Err(RoutineState::OwnAddress)
-            }
-            Some(master) => Ok(master),
-        }
+            .or(self.master_obstacle(state))
     }
 
     /// What an operator may do about a state in which a routine does not run.
@@ -504,7 +514,11 @@ impl Inner {
                 let refusal = way.last_refusal().map(|refusal| refusal.reason.as_str());
                 way.note().or(refusal).map(str::to_owned)
             }
-            RoutineState::NoMaster => Some("no master is known".to_owned()),
+            RoutineState::NoMaster => {
+                let unfound = replica.sight.unfound.as_ref();
+                let why = unfound.map_or("no master is known", |unfound| unfound.text());
+                Some(why.to_owned())
+            }
             RoutineState::OwnAddress => {
                 Some("the master is this replica's own broker (own-address)".to_owned())
             }
@@ -518,16 +532,20 @@ impl Inner {
         held_back(state.role, state.slots.of(slot))
     }
 
-    /// The master's address and the connection to it, read once for each tick.
-    fn way_to_master(&self) -> Result<(String, Arc<dyn Fetch>), RoutineState> {
+    /// The master and the connection to it, read once for each tick.
+    fn way_to_master(&self) -> Result<WayToMaster, NoWay> {
         let mut state = self.state();
-        let master = self.master_to_ask(&state)?.to_owned();
+        let master = self.master_to_ask(&state)?;
         let connect = || {
             let _on_io = self.shared.io.enter();
-            self.shared.masters.connect(&master, &self.config)
+            self.shared.masters.connect(&master.address, &self.config)
         };
-        let link = Arc::clone(state.link.get_or_insert_with(connect));
-        Ok((master, link))
+        let fetch = Arc::clone(state.link.get_or_insert_with(connect));
+        Ok(WayToMaster {
+            master,
+            fetch,
+            doubt: self.finder.as_ref().map(Finder::doubt),
+        })
     }
 
     /// A table's file is in place: so is the table.

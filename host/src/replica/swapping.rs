@@ -8,6 +8,7 @@ use std::time::Duration;
 use locum_tables::Slot;
 
 use super::asked::Asked;
+use super::finding::NoWay;
 use super::live::Live;
 use super::plan::{PlanError, PlanReport, plan};
 use super::slot::SlotState;
@@ -137,7 +138,7 @@ impl Replica {
             .0
             .slot(slot, |state| state.way.live().cloned())
             .ok_or_else(|| PlanError::NotNow(self.0.why_not(RoutineState::NoPolicy, slot)))?;
-        let basis = self.0.basis(slot).map_err(PlanError::NotNow)?;
+        let basis = self.0.basis(slot).await.map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
         let planned = self.0.shared.pool.spawn(async move {
             plan(&inner.config, &inner.shared, &live, component, &basis).await
@@ -225,7 +226,7 @@ impl Inner {
             if let Some(pair) = inner.begin_trial(slot) {
                 let (of_trial, both) = (Arc::clone(&inner), pair.clone());
                 let trial = async move {
-                    match of_trial.basis(slot) {
+                    match of_trial.basis(slot).await {
                         Ok(basis) => of_trial.try_alone(&basis, &both).await,
                         Err(why) => Verdict::Nothing(why),
                     }
@@ -342,7 +343,7 @@ impl Inner {
     }
 
     /// What a tick would work on now, with answers of its own; or why there would be none.
-    fn basis(self: &Arc<Self>, slot: Slot) -> Result<Basis, String> {
+    async fn basis(self: &Arc<Self>, slot: Slot) -> Result<Basis, String> {
         let obstacle = {
             let state = self.state();
             self.obstacle(&state, state.slots.of(slot))
@@ -350,11 +351,13 @@ impl Inner {
         if let Some(obstacle) = obstacle {
             return Err(self.why_not(obstacle, slot));
         }
-        let (master, fetch) = self
-            .way_to_master()
-            .map_err(|obstacle| self.why_not(obstacle, slot))?;
+        self.find_master().await;
+        let way = self.way_to_master().map_err(|no_way| match no_way {
+            NoWay::State(obstacle) => self.why_not(obstacle, slot),
+            NoWay::Fault(fault) => fault.text,
+        })?;
         let limits = self.config.limits(slot);
-        let asked = Asked::new(master, fetch, &self.config);
+        let asked = Asked::new(way, &self.config);
         let number = self.slot(slot, |state| state.next_number(false));
         Ok(basis(
             self,

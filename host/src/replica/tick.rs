@@ -7,6 +7,7 @@ use locum_tables::{Slot, Table, TableKind, difference};
 use super::Inner;
 use super::asked::Asked;
 use super::files::{self, Looked};
+use super::finding::NoWay;
 use super::live::Live;
 use super::outcome::{Begun, Ended, Fault, Mode, TableChange};
 use super::trial::{Basis, Left, is_outside};
@@ -135,9 +136,26 @@ impl Attempt {
         };
         let looked = self.survey().await?;
         let rewritten = self.heal(&live, &looked.rewrite).await?;
-        let (master, fetch) = self.replica.way_to_master().map_err(Ended::NotRun)?;
-        let asked = Asked::new(master, fetch, &self.replica.config);
+        self.find_master().await?;
+        let way = self
+            .replica
+            .way_to_master()
+            .map_err(|no_way| match no_way {
+                NoWay::State(state) => Ended::NotRun(state),
+                NoWay::Fault(fault) => self.begun.clone().failed(fault),
+            })?;
+        let asked = Asked::new(way, &self.replica.config);
         Ok((live, rewritten, Arc::new(asked)))
+    }
+
+    /// Nothing that takes its time outlives the term.
+    async fn find_master(&self) -> Result<(), Ended> {
+        let mut term = self.replica.term.subscribe();
+        tokio::select! {
+            biased;
+            _ = term.wait_for(|term| *term != self.term) => Err(Ended::Cancelled),
+            () = self.replica.find_master() => Ok(()),
+        }
     }
 
     async fn survey(&self) -> Result<Looked, Ended> {
@@ -189,7 +207,7 @@ impl Attempt {
         let committed = match self.mode {
             Mode::DryRun => Ok(()),
             Mode::Commit => {
-                let source = Some(asked.master.clone());
+                let source = Some(asked.master().to_owned());
                 match self.commit(live, drafts, source, Some(done.memory)).await {
                     Err(Stop::Cancelled) => return Ended::Cancelled,
                     Err(Stop::Failed(fault)) => Err(fault),

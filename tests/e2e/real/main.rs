@@ -15,6 +15,7 @@ mod empty_master;
 mod follow;
 mod guarded;
 mod lost_master;
+mod names;
 mod room;
 mod stand_in;
 mod tables;

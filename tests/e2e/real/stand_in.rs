@@ -43,6 +43,19 @@ impl StandIn {
         stand_in
     }
 
+    /// Finds the master of `broker-a` by these name servers instead of by its address.
+    pub(crate) fn find_by(&self, name_servers: &str) {
+        let text = fs::read_to_string(self.config()).unwrap();
+        let keys =
+            format!("name-servers = \"{name_servers}\"\ncluster = \"C1\"\nbroker = \"broker-a\"");
+        let line = |line: &str| match line.starts_with("master = ") {
+            true => keys.clone(),
+            false => line.to_owned(),
+        };
+        let lines: Vec<String> = text.lines().map(line).collect();
+        fs::write(self.config(), lines.join("\n")).unwrap();
+    }
+
     fn install_policies(&self) {
         let folder = self.home.path().join("plugins");
         fs::create_dir(&folder).unwrap();
@@ -91,6 +104,7 @@ impl StandIn {
         command
             .args(arguments)
             .env("LOCUM_CONFIG", self.config())
+            .env_remove("NAMESRV_ADDR")
             .env_remove("LOCUM_LOG")
             .env_remove("LOCUM_LOG_FORMAT");
         command

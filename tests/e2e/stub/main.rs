@@ -5,6 +5,7 @@ mod behaviour;
 mod cli;
 mod embed;
 mod lasting;
+mod names;
 mod reload;
 mod reports;
 mod support;

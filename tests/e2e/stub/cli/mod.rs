@@ -6,6 +6,7 @@ mod demo;
 mod directory;
 mod help;
 mod keys;
+mod names;
 mod plugin;
 mod running;
 mod snapshot;

@@ -10,7 +10,10 @@ use crate::support::{Locum, Stage};
 /// What the interface lists, and, marked, what is told beside it.
 const KEYS: [(&str, &str); 5] = [
     ("", "replicas"),
-    ("replicas", "name role master directory routines +notes"),
+    (
+        "replicas",
+        "name role master directory routines +notes +master_source",
+    ),
     (
         "replicas.routines",
         "name state policy ticks failures missed last_tick last_success tables candidate last_refusal probation +quarantine +note +transitions",

@@ -32,6 +32,7 @@ impl Locum {
         command
             .args(words)
             .env_remove("LOCUM_CONFIG")
+            .env_remove("NAMESRV_ADDR")
             .env_remove("LOCUM_LOG")
             .env_remove("LOCUM_LOG_FORMAT")
             .env("COLUMNS", "100")
