@@ -95,7 +95,7 @@ impl BrokerBuilder {
     }
 
     /// Answers signed requests only: with `aclEnable` before 5.3, with authentication and authorization from then on. What
-    /// [`Broker`] asks itself is signed by [`accounts::ADMIN`](crate::accounts::ADMIN).
+    /// [`Broker`] asks itself is signed by [`accounts::ADMIN`].
     #[must_use]
     pub fn guarded(mut self) -> Self {
         self.guard = Some(Guard::of(self.version));
