@@ -144,7 +144,10 @@ pub(super) fn change_lines(change: &TableChange) -> String {
             .map(|key| format!("{mark} {}/{key}\n", change.table))
             .collect();
         if more > 0 {
-            text.push_str(&format!("{mark} {}: {more} more\n", change.table));
+            text.push_str(&format!(
+                "{mark} {}: {more} more (`--output json` has all)\n",
+                change.table
+            ));
         }
         text
     };

@@ -157,6 +157,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether the operator's settings are to be mended, and not the component.
+    #[must_use]
+    pub fn is_about_settings(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownSetting { .. } | Self::MissingSetting { .. }
+        )
+    }
+
     /// How far the component came: at which step of its way into a slot it was refused.
     #[must_use]
     pub fn stage(&self) -> Stage {

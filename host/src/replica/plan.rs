@@ -11,7 +11,7 @@ use super::trial::{Basis, Left};
 use crate::config::ReplicaConfig;
 use crate::policy::{Engine, EngineError, Policy, Ran, Refusal};
 use crate::status::{ErrorKind, PolicyStatus, Stage};
-use crate::swap::{Entrant, Verdict};
+use crate::swap::{Entrant, Quarantined, Verdict};
 use crate::telemetry::chain;
 
 /// What a component would change in a slot, against what runs there.
@@ -27,6 +27,8 @@ pub struct PlanReport {
     pub outcome: PlanOutcome,
     /// Why, where it would not pass.
     pub reason: Option<String>,
+    /// Why the host would not even try it, if it is quarantined in the slot.
+    pub quarantined: Option<String>,
 }
 
 /// One of the two runs of a plan.
@@ -101,6 +103,7 @@ pub(super) async fn plan(
     live: &Live,
     component: Arc<[u8]>,
     basis: &Basis,
+    quarantine: &[Quarantined],
 ) -> Result<PlanReport, PlanError> {
     let counted = Arc::clone(live.policy.component());
     let compiled = {
@@ -112,6 +115,16 @@ pub(super) async fn plan(
     let given = config.settings(basis.slot);
     let candidate = Live::settled(&candidate, basis.slot, given, live.file())?;
     let counted = Live::settled(&counted, basis.slot, live.given.clone(), live.file())?;
+    let quarantined = quarantine
+        .iter()
+        .find(|entry| entry.ident == *candidate.ident());
+    let quarantined = quarantined.map(|entry| {
+        let id = &entry.ident.id;
+        format!(
+            "{}; `locum plugin forget {id:.12}` lets it be tried",
+            entry.reason
+        )
+    });
     let ours = basis.run(&counted).await;
     let theirs = basis.run(&candidate).await;
     let compared = basis.compare(
@@ -120,8 +133,7 @@ pub(super) async fn plan(
     );
     let (changes, verdict) = match compared {
         Ok(comparison) => {
-            let trial = config.trial(basis.slot);
-            let verdict = comparison.verdict(&trial, &basis.replica, basis.slot);
+            let verdict = comparison.verdict(&config.trial(basis.slot));
             (comparison.changes(), verdict)
         }
         Err(verdict) => (Vec::new(), verdict),
@@ -138,6 +150,7 @@ pub(super) async fn plan(
         changes,
         outcome,
         reason,
+        quarantined,
     })
 }
 

@@ -17,7 +17,7 @@ use super::trial::{Basis, Left};
 use super::{CommandError, Inner, Replica};
 use crate::clock::{now, now_ms};
 use crate::events::{Event, Telling, Transition};
-use crate::policy::Policy;
+use crate::policy::{Policy, Refusal};
 use crate::status::{RoutineState, Time};
 use crate::swap::{Action, Command, Entrant, Event as SwapEvent, Ident, Outcome, Refused, Verdict};
 use crate::telemetry::chain;
@@ -52,7 +52,7 @@ impl Replica {
                 let fits = judged.map_err(Clone::clone).and_then(|policy| {
                     Live::settled(policy, slot, given, file).map_err(|refusal| Refused {
                         stage: refusal.stage(),
-                        reason: format!("{} is refused: {}", file.display(), chain(&refusal)),
+                        reason: self.unfit(slot, file, &refusal),
                     })
                 });
                 self.0.step(slot, SwapEvent::Found(ident));
@@ -66,6 +66,18 @@ impl Replica {
                 self.0
                     .step(slot, SwapEvent::Unreadable((*reason).to_owned()));
             }
+        }
+    }
+
+    /// Why a policy does not fit a slot. Of settings the operator's file is to be mended, not the policy's.
+    fn unfit(&self, slot: Slot, file: &Path, refusal: &Refusal) -> String {
+        let (file, why) = (file.display(), chain(refusal));
+        match refusal.is_about_settings() {
+            true => format!(
+                "{file} does not fit its settings: {why}. Mend [replica.{}.routine.{slot}] in the configuration, and restart",
+                self.name()
+            ),
+            false => format!("{file} is refused: {why}"),
         }
     }
 
@@ -140,8 +152,10 @@ impl Replica {
             .ok_or_else(|| PlanError::NotNow(self.0.why_not(RoutineState::NoPolicy, slot)))?;
         let basis = self.0.basis(slot).await.map_err(PlanError::NotNow)?;
         let inner = Arc::clone(&self.0);
+        let quarantine = inner.slot(slot, |state| state.way.quarantine().to_vec());
         let planned = self.0.shared.pool.spawn(async move {
-            plan(&inner.config, &inner.shared, &live, component, &basis).await
+            let (config, shared) = (&inner.config, &inner.shared);
+            plan(config, shared, &live, component, &basis, &quarantine).await
         });
         planned
             .await

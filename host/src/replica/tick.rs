@@ -115,7 +115,7 @@ impl Attempt {
             return Decided::Failed(error);
         };
         let reason = format!(
-            "tick {} failed, and the last good policy did it on the same answers: {}",
+            "tick {} failed, and the last good policy managed it on the same answers: {}",
             self.begun.number,
             chain(&error)
         );

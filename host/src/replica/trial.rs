@@ -52,16 +52,36 @@ impl Basis {
         config: &ReplicaConfig,
     ) -> Verdict {
         let ran = self.run(candidate).await;
+        let over_limit = matches!(
+            ran.result,
+            Err(RunError::Limit { .. } | RunError::Deadline { .. })
+        );
         match self.compare(&Left::of(candidate, &ran.result), against) {
-            Ok(comparison) => {
-                comparison.verdict(&config.trial(self.slot), &self.replica, self.slot)
+            Ok(comparison) => match comparison.verdict(&config.trial(self.slot)) {
+                Verdict::Differs { reason, removed } => Verdict::Differs {
+                    reason: self.held(&reason),
+                    removed,
+                },
+                verdict => verdict,
+            },
+            Err(Verdict::Failed(reason)) => {
+                let remedy = match over_limit {
+                    true => "mend it, or raise that limit",
+                    false => "mend it and build again",
+                };
+                let file = candidate.file().display();
+                Verdict::Failed(format!("{file} cannot end a tick; {remedy}: {reason}"))
             }
-            Err(Verdict::Failed(reason)) => Verdict::Failed(format!(
-                "{} is refused: it cannot end a tick; mend it, or raise the limit that it names: {reason}",
-                candidate.file().display()
-            )),
             Err(verdict) => verdict,
         }
+    }
+
+    /// What an operator can do about a held candidate.
+    fn held(&self, reason: &str) -> String {
+        let Self { replica, slot, .. } = self;
+        format!(
+            "{reason}. `locum plugin accept {replica} {slot}` lets it in, `locum plugin reject {replica} {slot}` turns it away"
+        )
     }
 
     /// How what the one leaves differs from what the other leaves; a verdict where there is nothing to compare.
@@ -207,7 +227,7 @@ impl TableComparison {
         } = &self.change;
         let entries = self.entries;
         let part = |keys: &[String], what: &str| {
-            let examples: Vec<_> = keys.iter().take(EXAMPLES).map(String::as_str).collect();
+            let examples: Vec<_> = keys.iter().take(EXAMPLES).map(|key| short(key)).collect();
             let such_as = if examples.is_empty() {
                 String::new()
             } else {
@@ -224,6 +244,11 @@ impl TableComparison {
     }
 }
 
+/// As much of a key as a line has room for: a policy may make long ones.
+fn short(key: &str) -> &str {
+    &key[..key.floor_char_boundary(100)]
+}
+
 impl Comparison {
     /// What differs, table by table.
     pub(super) fn changes(&self) -> Vec<TableChange> {
@@ -234,7 +259,7 @@ impl Comparison {
     }
 
     /// Whether an operator has to say yes.
-    pub(super) fn verdict(&self, config: &TrialConfig, replica: &str, slot: Slot) -> Verdict {
+    pub(super) fn verdict(&self, config: &TrialConfig) -> Verdict {
         let found = self.tables.iter().filter_map(|table| {
             let finding = table.finding(config)?;
             Some(format!("{}; {finding}", table.text()))
@@ -243,12 +268,8 @@ impl Comparison {
         if found.is_empty() {
             return Verdict::Passed;
         }
-        let reason = format!(
-            "{}. `locum plugin accept {replica} {slot}` lets it in, `locum plugin reject {replica} {slot}` turns it away",
-            found.join(". ")
-        );
         Verdict::Differs {
-            reason,
+            reason: found.join(". "),
             removed: self.removed(),
         }
     }

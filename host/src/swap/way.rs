@@ -532,7 +532,20 @@ impl<P: Entrant> Way<P> {
                     .map(|reason| format!(" ({reason})"))
                     .unwrap_or_default()
             ),
-            None => "there is no candidate".to_owned(),
+            None => self.last_refusal.as_ref().map_or_else(
+                || "there is no candidate".to_owned(),
+                |refusal| {
+                    let RefusalStatus {
+                        sha256,
+                        stage,
+                        reason,
+                        ..
+                    } = refusal;
+                    let which = sha256.as_ref().map(|sha256| format!(" {sha256:.8}"));
+                    let which = which.unwrap_or_default();
+                    format!("nothing is held: the last candidate{which} was refused in its {stage} ({reason})")
+                },
+            ),
         }
     }
 

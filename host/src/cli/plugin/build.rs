@@ -104,7 +104,7 @@ fn next(path: &Path, description: &Description) -> String {
         false => format!("\n  settings = {{ {} }}", required.join(", ")),
     };
     format!(
-        "\nTo run it, have it in a host's plugin folder (--out), and in locum.toml:\n\n  \
+        "\nTo run it from a host's plugin folder, in locum.toml:\n\n  \
          [replica.NAME.routine.{slot}]\n  plugin = \"{file}\"{settings}\n"
     )
 }

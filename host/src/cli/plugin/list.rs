@@ -126,7 +126,7 @@ fn quarantine(entry: &QuarantineStatus, last: Option<&RefusalStatus>) -> String 
         format!(" ({reason})")
     };
     format!(
-        "{sha256:.8} is quarantined{why}; `locum plugin forget {id:.12}` lets it be tried again"
+        "{sha256:.8} is quarantined{why}: a new build is tried by itself; `locum plugin forget {id:.12}` lets this one be tried again"
     )
 }
 

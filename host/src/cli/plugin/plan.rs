@@ -77,13 +77,18 @@ fn text(report: &PlanReport) -> String {
     columns.row(row("live", &report.live));
     columns.row(row("candidate", &report.candidate));
     text += &columns.to_string();
+    if let Some(why) = &report.quarantined {
+        text += &format!("it is quarantined in this slot, and would not be tried: {why}\n");
+    }
     let reason = report.reason.as_deref().unwrap_or_default();
     text + &match report.outcome {
         PlanOutcome::Passed if report.changes.is_empty() => {
             "nothing would differ; it would pass its trial\n".to_owned()
         }
         PlanOutcome::Passed => "it would pass its trial\n".to_owned(),
-        PlanOutcome::Held => format!("it would be held: {reason}\n"),
+        PlanOutcome::Held => format!(
+            "it would be held: {reason}. Once it is in the plugin folder, `locum plugin accept` or `reject` decides\n"
+        ),
         PlanOutcome::Refused => format!("it would be refused in trial: {reason}\n"),
         PlanOutcome::Nothing => format!("a trial would prove nothing: {reason}\n"),
     }

@@ -128,7 +128,7 @@ fn tell(outcomes: &[Outcome], command: SwapCommand) {
         SwapCommand::Accept => "the candidate is accepted, and runs from the next tick on",
         SwapCommand::Reject => "the candidate is rejected, and not tried again",
         SwapCommand::Rollback => {
-            "the last good policy runs again; the one before is not tried again"
+            "the last good policy runs again; what ran is quarantined (`locum plugin list` names it)"
         }
     };
     for outcome in outcomes {
@@ -151,7 +151,7 @@ pub(super) fn forget(args: &ForgetArgs) -> Result<exit::Code, CliError> {
     match args.output.output {
         Output::Json => output::print_json(&forgotten)?,
         Output::Text => output::say(&format!(
-            "forgotten in {} slot(s): a file that holds it is tried again",
+            "forgotten in {} slot(s): a file that holds it is tried now; if none does, put it back",
             forgotten.slots
         )),
     }
