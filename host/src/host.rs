@@ -23,7 +23,7 @@ use crate::events::{Event, Telling};
 use crate::policy::{Engine, EngineError};
 use crate::replica::{CommandError, OpenReplicaError, Remoting, Replica, Shared, SyncReport};
 use crate::status::{ErrorKind, ReplicaStatus, RoutineState, RoutineStatus, Status};
-use crate::swap::Watcher;
+use crate::swap::{Files, Watcher};
 use crate::telemetry::chain;
 
 /// A running host. Dropping it stops everything without waiting; [`Host::shutdown`] waits for commits under way.
@@ -35,6 +35,8 @@ pub struct Host {
 
 struct Inner {
     state_directory: PathBuf,
+    /// Held while a plugin file is read.
+    files: Mutex<Files>,
     plugins: Mutex<Plugins>,
     engine: Engine,
     replicas: Mutex<BTreeMap<String, Replica>>,

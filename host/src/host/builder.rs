@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, broadcast};
 
 use super::plugins::{self, COMPILERS, TRIALS};
-use super::{Host, Inner, Plugins, StartError, kept, open_closed};
+use super::{Host, Inner, StartError, kept, open_closed};
 use crate::config::{PluginsConfig, ReplicaConfig};
 use crate::policy::{COMPONENT_BYTES, Engine};
 use crate::replica::{Masters, Shared};
@@ -103,10 +103,11 @@ impl HostBuilder {
         );
         let inner = Arc::new(Inner {
             state_directory: self.state_directory,
-            plugins: Mutex::new(Plugins::new(Files::new(
+            files: Mutex::new(Files::new(
                 self.plugins.directory.clone(),
                 COMPONENT_BYTES as u64,
-            ))),
+            )),
+            plugins: Mutex::default(),
             engine,
             replicas: Mutex::new(BTreeMap::new()),
             stopped: AtomicBool::new(false),

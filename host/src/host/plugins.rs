@@ -13,12 +13,12 @@ use crate::config::PluginsConfig;
 use crate::policy::{Engine, Policy};
 use crate::replica::{Offer, Replica};
 use crate::store::{Components, RealDisk, Record, StoreError};
-use crate::swap::{Content, Files, Quiet, Refused, Seen};
+use crate::swap::{Content, Quiet, Refused, Seen};
 use crate::telemetry::chain;
 
 /// What is known of the plugin folder.
+#[derive(Default)]
 pub(super) struct Plugins {
-    files: Files,
     found: BTreeMap<PathBuf, Found>,
 }
 
@@ -43,13 +43,6 @@ pub(super) const TRIALS: usize = 8;
 const CODE: usize = 256;
 
 impl Plugins {
-    pub(super) fn new(files: Files) -> Self {
-        Self {
-            files,
-            found: BTreeMap::new(),
-        }
-    }
-
     /// A policy that a file holds, by its component's hash.
     pub(super) fn policy(&self, sha256: &str) -> Option<Policy> {
         let of_file = |found: &Found| match found {
@@ -181,8 +174,9 @@ impl Inner {
     }
 
     fn read_now(&self, file: &Path) -> Option<Content> {
-        let mut plugins = self.plugins.lock();
-        let (found, content) = match plugins.files.look(file) {
+        // Nobody but who reads waits for a file system that hangs; and of two looks at a file the later one counts.
+        let mut files = self.files.lock();
+        let (found, content) = match files.look(file) {
             Seen::Same => return None,
             Seen::New(content) => {
                 let sha256 = content.sha256.clone();
@@ -190,11 +184,12 @@ impl Inner {
                 (Found::Content { sha256, judged }, Some(content))
             }
             Seen::Missing => {
-                let note = format!("{} is not there", plugins.files.path(file).display());
+                let note = format!("{} is not there", files.path(file).display());
                 (Found::Missing(note), None)
             }
             Seen::Unreadable(reason) => (Found::Unreadable(reason), None),
         };
+        let mut plugins = self.plugins.lock();
         self.offer(file, &found);
         plugins.found.insert(file.to_owned(), found);
         content

@@ -298,12 +298,14 @@ impl Attempt {
                 notes.into_iter().for_each(|note| replica.emit_note(note));
             }
             if let Some(memory) = memory {
-                // What came into the slot meanwhile has a memory of its own.
                 replica.slot(slot, |state| {
-                    let live = state.way.live();
-                    if live.is_some_and(|live| live.ident().id == policy.id) {
+                    let is_of = |live: &Live| live.ident().id == policy.id;
+                    if state.way.live().is_some_and(is_of) {
                         replica.recorder.note_memory(slot, memory.clone());
                         state.memory = memory;
+                    } else if state.way.measure().is_some_and(is_of) {
+                        // What came into the slot meanwhile has a memory of its own; this one comes back with its policy.
+                        state.aside = Some(memory);
                     }
                 });
             }
