@@ -20,9 +20,11 @@ pub trait Masters: Send + Sync {
             .lookup
             .as_ref()
             .map_or(1, |lookup| lookup.name_servers.len());
+        let share = NameServers::share(replica.request_timeout, servers);
         let options = ClientOptions {
             frame_limit: replica.frame_limit,
-            connect_timeout: NameServers::share(replica.request_timeout, servers),
+            // A little sooner, so that one that cannot be reached is not told of as one that is silent.
+            connect_timeout: share - share / 10,
             ..ClientOptions::default()
         };
         Arc::new(NameServer::new(address, options))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use locum::master::{AskBrokers, Asking, BrokerInfo, ClusterInfo};
 use locum::policy::Fetch;
 use locum::status::{ErrorKind, RoutineState, TickResult};
-use locum::{Event, Host, LookupConfig, Masters, Period, ReplicaConfig, Slot};
+use locum::{Event, Host, LookupConfig, Masters, Period, ReplicaConfig, Role, Slot};
 use stub_master::{Dialect, Fault, Stub, Times};
 use tokio::runtime::Handle;
 
@@ -114,7 +114,6 @@ async fn after_a_failure_the_name_servers_are_asked_and_the_next_tick_goes_to_th
     let mut events = host.events();
     Pass::of(&host).await.expect_all(TickResult::Updated);
 
-    names.tables().set_broker(0, &second.address());
     first.pause().await.unwrap();
     let error = Pass::of(&host).await.error(Slot::Topic);
     let hint = format!(
@@ -124,6 +123,7 @@ async fn after_a_failure_the_name_servers_are_asked_and_the_next_tick_goes_to_th
         names.address()
     );
     assert!(error.contains(&hint), "{error}");
+    names.tables().set_broker(0, &second.address());
     let pass = Pass::of(&host).await;
     assert_eq!(pass.result(Slot::Topic), Some(TickResult::Updated));
     assert!(stage.topics().contains(&"T2".to_owned()));
@@ -332,29 +332,34 @@ impl AskBrokers for Names {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn while_all_is_well_the_name_servers_are_asked_each_minute() {
-    let stage = Stage::new();
-    let script = Script::new(|_, _| says());
+/// A host on the clock of the test, whose master is found by the script: at 3 s, and each 10 s from there.
+async fn scripted(stage: &Stage) -> (Names, Watched) {
     let names = Names {
-        script: script.clone(),
+        script: Script::new(|_, _| says()),
         master: Arc::new(Mutex::new("first:10911".to_owned())),
         asked: Arc::default(),
     };
-    let replica = ReplicaConfig {
+    let mut replica = ReplicaConfig {
         period: Period::named(Duration::from_secs(10)),
         first_delay: Duration::from_secs(3),
-        ..found_by(&stage, &[])
+        ..found_by(stage, &[])
     };
-    let mut replica = replica;
     let lookup = replica.lookup.as_mut().unwrap();
     lookup.name_servers = vec!["names:9876".to_owned()];
     let builder = stage.host(replica).masters(Arc::new(names.clone()));
     let watched = Watched::start(builder.ticks_on(Handle::current())).await;
+    (names, watched)
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_all_is_well_the_name_servers_are_asked_each_minute() {
+    let stage = Stage::new();
+    let (names, watched) = scripted(&stage).await;
+    let script = &names.script;
     script.until(8.0).await;
     *names.master.lock().unwrap() = "second:10911".to_owned();
     script.until(58.0).await;
-    // Due at 3 s and each 10 s: six ticks of four routines.
+    // Six ticks of four routines.
     assert_eq!(script.addresses(), ["first:10911"; 24]);
     assert_eq!(names.asked.load(Ordering::Relaxed), 1);
     // Asked at 63 s, beside the ticks; those of 73 s go there.
@@ -365,4 +370,22 @@ async fn while_all_is_well_the_name_servers_are_asked_each_minute() {
     assert_eq!(script.addresses()[28..], ["second:10911"; 4]);
     script.until(128.0).await;
     assert_eq!(names.asked.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn taking_the_role_slave_asks_the_name_servers_anew_and_a_master_asks_nobody() {
+    let stage = Stage::new();
+    let (names, watched) = scripted(&stage).await;
+    names.script.until(8.0).await;
+    watched.replica().set_role(Role::Master).await.unwrap();
+    assert_eq!(known_master(&watched.host), None);
+    names.script.until(600.0).await;
+    assert_eq!(names.asked.load(Ordering::Relaxed), 1);
+
+    *names.master.lock().unwrap() = "second:10911".to_owned();
+    watched.replica().set_role(Role::Slave).await.unwrap();
+    names.script.until(608.0).await;
+    assert_eq!(names.asked.load(Ordering::Relaxed), 2);
+    let (first, second) = (["first:10911"; 4], ["second:10911"; 4]);
+    assert_eq!(names.script.addresses(), [first, second].concat());
 }
