@@ -125,10 +125,7 @@ fn half_a_way_to_a_master_is_refused_with_the_other_half() {
 
 #[test]
 fn the_example_in_the_document_is_read() {
-    let document = include_str!("../../../../docs/configuration.md");
-    let (_, example) = document.split_once("```toml\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    let config = read(example).unwrap();
+    let config = read(slots::example("Finding the master")).unwrap();
     let replica = &config.replicas["broker-a"];
     assert_eq!(replica.lookup.as_ref().unwrap().name_servers.len(), 2);
     assert_eq!(replica.address_map["10.1.2.3:10911"], "127.0.0.1:10911");
