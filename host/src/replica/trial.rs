@@ -52,10 +52,13 @@ impl Basis {
         config: &ReplicaConfig,
     ) -> Verdict {
         let ran = self.run(candidate).await;
-        let over_limit = matches!(
-            ran.result,
-            Err(RunError::Limit { .. } | RunError::Deadline { .. })
-        );
+        let remedy = match &ran.result {
+            Err(RunError::Limit { .. } | RunError::Deadline { .. }) => {
+                "mend it, or raise that limit"
+            }
+            Err(RunError::Failure(_)) => "mend what it says",
+            _ => "mend it and build again",
+        };
         match self.compare(&Left::of(candidate, &ran.result), against) {
             Ok(comparison) => match comparison.verdict(&config.trial(self.slot)) {
                 Verdict::Differs { reason, removed } => Verdict::Differs {
@@ -65,10 +68,6 @@ impl Basis {
                 verdict => verdict,
             },
             Err(Verdict::Failed(reason)) => {
-                let remedy = match over_limit {
-                    true => "mend it, or raise that limit",
-                    false => "mend it and build again",
-                };
                 let file = candidate.file().display();
                 Verdict::Failed(format!("{file} cannot end a tick; {remedy}: {reason}"))
             }

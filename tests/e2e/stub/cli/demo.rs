@@ -25,7 +25,7 @@ async fn the_demo_shows_the_main_job_and_ends_by_itself_with_0() {
         "noticed after",
         "tried beside the next tick",
         "The probation is over",
-        "topic.wasm is refused: its setting `keep` must be set",
+        "topic.wasm does not fit its settings: its setting `keep` must be set",
         "ticks missed since the start: 0",
         "boot-ready",
     ] {

@@ -229,8 +229,7 @@ async fn a_worse_policy_goes_within_its_tick_and_the_last_good_one_takes_up_its_
         (refusal.stage, refusal.sha256.as_ref()),
         (At::Probation, Some(&bad.sha256))
     );
-    let reason =
-        "tick 4 failed, and the last good policy did it on the same answers: the policy trapped";
+    let reason = "tick 4 failed, and the last good policy managed it on the same answers: the policy trapped";
     assert!(refusal.reason.starts_with(reason), "{}", refusal.reason);
     assert_eq!(host.quarantined(), [bad.id]);
 
