@@ -346,7 +346,14 @@ async fn plan_in_a_host_tells_the_same_and_is_no_tick() {
         .await;
     assert_eq!(
         keys(&report),
-        ["candidate", "changes", "live", "outcome", "reason"]
+        [
+            "candidate",
+            "changes",
+            "live",
+            "outcome",
+            "quarantined",
+            "reason"
+        ]
     );
     assert_eq!(keys(&report["live"]), ["fuel", "guest_time_ms", "policy"]);
     assert_eq!(report["outcome"], "held");
