@@ -1,6 +1,6 @@
 //! Swaps a policy many times while every slot ticks, and measures how long a good file takes into its slot.
 //!
-//! `cargo run --release -p bench --bin swaps` fails if more ticks were missed than the machine stalled, or one ran another file than the one that was live, or if the
+//! `cargo run --release -p bench --bin swaps` fails if ticks were missed but by ones that took long or by a machine that stalled, or one ran another file than the one that was live, or if the
 //! process takes more than a tenth more, or less, at the last swap than at the tenth part of them. How long a swap takes is
 //! printed only: it depends on the machine. Run it on a quiet one: what else runs there makes ticks late too.
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
@@ -68,12 +68,7 @@ fn print_outcome(outcome: &Outcome) -> bool {
         "  the last within 10 % of the first: {}",
         if small { "yes" } else { "no" }
     );
-    small
-        && outcome.faults.is_empty()
-        && outcome
-            .missed
-            .values()
-            .all(|missed| *missed <= outcome.stalls)
+    small && outcome.faults.is_empty() && kept_time(outcome)
 }
 
 fn print_footprint(swap: u32, footprint: &Footprint) {
@@ -102,4 +97,12 @@ fn print_latencies(latencies: &Latencies) {
         0 => println!("  there was no code cache: both are cold"),
         cached => println!("  warm with a code cache of {cached} files"),
     }
+}
+
+/// Whether no tick was missed but by one that took longer than its period, as on a disk that hangs, or by a machine that stalled.
+fn kept_time(outcome: &Outcome) -> bool {
+    outcome.missed.iter().all(|(slot, missed)| {
+        let overrun = outcome.ticks.get(slot).map_or(0, |ticks| ticks.overrun);
+        *missed <= overrun + outcome.stalls
+    })
 }
