@@ -17,7 +17,7 @@ use super::trial::{Basis, Left};
 use super::{CommandError, Inner, Replica};
 use crate::clock::{now, now_ms};
 use crate::events::{Event, Telling, Transition};
-use crate::policy::{Policy, Refusal};
+use crate::policy::{Done, Policy, Refusal, RunError};
 use crate::status::{RoutineState, Time};
 use crate::swap::{Action, Command, Entrant, Event as SwapEvent, Ident, Outcome, Refused, Verdict};
 use crate::telemetry::chain;
@@ -265,16 +265,22 @@ impl Inner {
     }
 
     /// Tries the candidate, if there is one, on what a tick worked on, beside whatever the slot does next.
-    pub(super) fn try_beside(self: &Arc<Self>, slot: Slot, id: &str, basis: &Basis, left: Left) {
+    pub(super) fn try_beside(
+        self: &Arc<Self>,
+        slot: Slot,
+        ran: &Live,
+        basis: &Basis,
+        result: &Result<Done, RunError>,
+    ) {
         let Some(pair) = self.begin_trial(slot) else {
             return;
         };
-        let (inner, basis, id, both) =
-            (Arc::clone(self), basis.clone(), id.to_owned(), pair.clone());
+        let left = (pair.live.ident() == ran.ident()).then(|| Left::of(ran, result));
+        let (inner, basis, both) = (Arc::clone(self), basis.clone(), pair.clone());
         let trial = async move {
-            match both.live.ident().id == id {
-                true => basis.try_out(&both.candidate, &left, &inner.config).await,
-                false => Verdict::Nothing("another policy came to run meanwhile".to_owned()),
+            match left {
+                Some(left) => basis.try_out(&both.candidate, &left, &inner.config).await,
+                None => Verdict::Nothing("another policy came to run meanwhile".to_owned()),
             }
         };
         let inner = Arc::clone(self);

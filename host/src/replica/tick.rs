@@ -10,7 +10,7 @@ use super::files::{self, Looked};
 use super::finding::NoWay;
 use super::live::Live;
 use super::outcome::{Begun, Ended, Fault, Mode, TableChange};
-use super::trial::{Basis, Left, is_outside};
+use super::trial::{Basis, is_outside};
 use crate::clock::{now, now_ms};
 use crate::policy::{Done, Failure, Limits, Memory, RunError};
 use crate::status::{ErrorKind, RoutineState, TickResult, Time};
@@ -84,9 +84,7 @@ impl Attempt {
     async fn decide(&mut self, live: &Live, basis: &Basis) -> Decided {
         let ran = basis.run(live).await;
         if self.mode == Mode::Commit {
-            let left = Left::of(live, &ran.result);
-            self.replica
-                .try_beside(self.slot, &live.ident().id, basis, left);
+            self.replica.try_beside(self.slot, live, basis, &ran.result);
         }
         match ran.result {
             Ok(done) => Decided::Done(live.clone(), done),

@@ -66,6 +66,16 @@ enum Place<P> {
     Held(P, Accepted),
 }
 
+impl<P> Place<P> {
+    fn stage(&self) -> Stage {
+        match self {
+            Self::Check => Stage::Check,
+            Self::Trial(_) => Stage::Trial,
+            Self::Held(..) => Stage::Held,
+        }
+    }
+}
+
 /// What is to be forgotten is named by so many characters at least.
 const SHORTEST: usize = 4;
 
@@ -130,11 +140,7 @@ impl<P: Entrant> Way<P> {
         Some(CandidateStatus {
             id: candidate.ident.id.clone(),
             sha256: candidate.ident.sha256.clone(),
-            stage: match candidate.place {
-                Place::Check => Stage::Check,
-                Place::Trial(_) => Stage::Trial,
-                Place::Held(..) => Stage::Held,
-            },
+            stage: candidate.place.stage(),
             since: candidate.since,
             reason: candidate.reason.clone(),
         })
@@ -220,8 +226,9 @@ impl<P: Entrant> Way<P> {
     }
 
     fn is_at(&self, id: &str, stage: Stage) -> bool {
-        self.candidate_status()
-            .is_some_and(|candidate| candidate.id == id && candidate.stage == stage)
+        self.candidate
+            .as_ref()
+            .is_some_and(|candidate| candidate.ident.id == id && candidate.place.stage() == stage)
     }
 
     fn found(&mut self, now: Time, ident: Ident) -> Vec<Action> {
